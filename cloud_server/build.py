@@ -95,7 +95,7 @@ def parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     saved = SavedStates(paths.server_states, engine.info.kv_key)
     if unfit := sum(not saved.fits(name) for name in saved.sizes()):
         log.warning(
-            f"{unfit:,} states in {paths.server_states} are not used: another model, adapter or build made them. "
+            f"{unfit:,} KV states in {paths.server_states} are not used: another model, adapter or build made them. "
             "Replace them: jackdaw-server index states"
         )
     return answering, Batch(engine, PrefixCache(_bytes(own.prefix_mb), saved), drafting=drafts)
@@ -109,7 +109,7 @@ def states_writer(paths: Paths, settings: Settings) -> StatesWriter:
     from models.chat_template import parse
 
     if settings.retrieval.milvus:
-        raise UsageError("States are computed for an index in a folder only. Leave retrieval.milvus empty.")
+        raise UsageError("KV states are computed only for an index in a folder. Leave retrieval.milvus empty.")
     passages = StoredPassages.open(Versions(_index_folder(paths, settings)).current())
     engine = _engine(weights(paths), settings.model)
     template = parse(engine.info.chat_template, engine.info.bos)
@@ -118,7 +118,7 @@ def states_writer(paths: Paths, settings: Settings) -> StatesWriter:
 
 
 def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:
-    """Load the model, without the features that would change its answers on this machine. Raises UsageError,
+    """Load the model, and turn off the features that would change its answers on this machine. Raises UsageError,
     WeightsError, EngineError.
     """
     from models.llama_bindings import set_environment
@@ -168,7 +168,7 @@ def weights(paths: Paths) -> catalog.Weights:
 
 
 def room(settings: Settings) -> Room:
-    """Return the settings that decide how much memory the model takes beside its weights."""
+    """Return the settings that decide how much memory the model takes in addition to its weights."""
     own = settings.model
     return Room(own.context, own.kv, shared=True, kept=_bytes(own.prefix_mb))
 
@@ -229,9 +229,9 @@ def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
 
 
 def index(paths: Paths, settings: Settings, threads: int, codec: Codec | None = None) -> Index:
-    """Open the index for building and describing it; `codec` is the number format of a folder's vectors.
+    """Open the index for building and describing it.
 
-    Raises UsageError.
+    `codec` is the number format of the vectors of an index in a folder. Raises UsageError.
     """
     if settings.retrieval.milvus:
         milvus = _milvus(settings)

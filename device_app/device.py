@@ -216,7 +216,7 @@ class Device:
 
     @cached_property
     def counters(self) -> Counters:
-        """The counters of cache hits, savings and work ahead."""
+        """The counters of cache hits, savings and background work."""
         from storage.counters import Counters
 
         return Counters(self.database)

@@ -32,10 +32,10 @@ ORIGINS = {
 """The words for each value of an answer's `origin`, as `ask --json` prints it."""
 
 NETWORK = ("Network", "metered: a token of the server also costs what link.price_mb says")
-"""The row that shows a metered network."""
+"""The label and the text of the row shown if the network is metered."""
 
 STEPS = {"in vain": "no answer"}
-"""Labels for the steps in an answer's trace whose names are unclear to people; scripts rely on these names."""
+"""Labels to show for steps in an answer's trace whose own names are unclear to people; scripts rely on the names."""
 
 
 _SLIDES, _SHEETS = (".pptx", ".odp"), (".xlsx", ".xlsm", ".ods")
@@ -67,22 +67,22 @@ def spent_today(spent: "DaySpent", limits: "DayLimits") -> str:
 
 
 def policy_row(basis: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the label and the text of the row that shows the rule of the dispatch policy.
+    """Return the label and the text of the row that shows the rule for whether device or server answers.
 
-    `basis` holds the facts by which it was decided who starts an answer, see `Weighed.basis`.
+    `basis` holds the facts of that decision, see `Weighed.basis`.
     """
     name, rule = basis["policy"]["name"], basis["policy"]["rule"]
-    return "Policy", f"{'the paper’s' if name == 'paper' else name}: {rule} (link.policy)"
+    return "Policy", f"{'DiSCo’s' if name == 'paper' else name}: {rule} (link.policy)"
 
 
 def joule(basis: Mapping[str, Any]) -> str:
-    """Return the price of a joule, and the reason for it."""
+    """Return the price of a joule of this device's energy in words, and the reason for it."""
     rate, why = basis["exchange_rate"]["per_joule"], basis["exchange_rate"]["reason"]
     return f"a joule costs {rate:.2g} in your currency: {why}" if rate else f"a joule costs {why}"
 
 
 def basis_rows(basis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the rows, each a label and a text, that show the facts by which it was decided who starts an answer."""
+    """Yield the rows, each a label and a text, that show why this device or the server started to write an answer."""
     yield policy_row(basis)
     yield "Energy", joule(basis)
     if basis["metered"]:
@@ -92,7 +92,8 @@ def basis_rows(basis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def drawn_from(origin: str, sides: Collection[str]) -> str:
     """Return whose passages this device wrote an answer from: "from both", or "from the server's passages".
 
-    Return "" if they are the person's own alone, or if another side wrote. `sides` are the sides of the passages.
+    Return "" if they are the person's own alone, or if the device did not write the answer. `sides` says, for each
+    passage, whether it is the device's or the server's.
     """
     if origin != "device" or "server" not in sides:
         return ""
@@ -100,18 +101,22 @@ def drawn_from(origin: str, sides: Collection[str]) -> str:
 
 
 def gains(record: Mapping[str, Any]) -> list[str]:
-    """Describe what made an answer faster, a line each: passages read while its question was typed, and drafting."""
+    """Describe what made an answer faster, a line each: passages read while its question was typed, and drafting
+    (speculative decoding).
+    """
     trace, lines = record["trace"], []
     if read := trace.get("read_while_typing"):
         took = f"{read['tokens']:,} tokens in {read['ms'] / 1000:.1f} s"
-        lines.append(f"read while you typed: {counted(read['passages'], 'passage')}, {took}; {read['served']} served")
+        lines.append(f"read while you typed: {counted(read['passages'], 'passage')}, {took}; {read['served']} used")
     if drafts := trace.get("drafts"):
         lines += _drafted(drafts)
     return lines
 
 
 def _drafted(drafts: Mapping[str, Any]) -> Iterator[str]:
-    """Describe the gain from drafting, a drafting model's part, and why drafting stopped; nothing without a gain."""
+    """Describe the gain from drafting (speculative decoding), a draft model's part, and why drafting stopped; nothing
+    without a gain.
+    """
     model = drafts.get("model") or {}  # answers of earlier versions have none
     if drafts["accepted"]:
         share = f"{drafts['accepted']} of {drafts['drafted']} drafted tokens were right"

@@ -1,4 +1,5 @@
-"""Decides when a model that was trained to abstain does so: from a threshold on (selective prediction).
+"""Decides when a model that was trained to abstain from answering does so: if the odds that it gives to its abstention
+reach a threshold (selective prediction).
 
 For questions: Kamath, Jia and Liang, Selective Question Answering under Domain Shift, ACL 2020. Both the probability
 that the model gives to its abstention and the retrieval's estimate of relevance are informative, so the threshold

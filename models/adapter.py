@@ -82,7 +82,7 @@ def fitting(path: Path, model: Path) -> Adapter:
     except FileNotFoundError:
         reason = "there is no such file"
     except OSError as error:
-        reason = f"it cannot be read ({error.strerror})"
+        reason = f"the file cannot be read ({error.strerror})"
     except (Malformed, ValueError) as error:  # ValueError: a path that no file can have
         reason = str(error)
     raise rejected(path, reason)
@@ -163,16 +163,18 @@ def _abstention(values: Mapping[str, Value]) -> AbstentionThreshold | None:
 def _compare(values: Mapping[str, Value], base: _Base) -> None:
     architecture = _text(values, "general.architecture")
     if architecture != base.architecture:
-        raise Malformed(f"it is made for the architecture {architecture or 'unknown'}, not {base.architecture}")
+        raise Malformed(
+            f"the adapter is made for the architecture {architecture or 'unknown'}, not {base.architecture}"
+        )
     trained_on = _text(values, BASE_NAME)
     if trained_on not in ("", base.name):
-        raise Malformed(f"it was trained on {trained_on}, not on {base.name or 'this model'}")
+        raise Malformed(f"the adapter was trained on {trained_on}, not on {base.name or 'this model'}")
     vocabulary = _number(values, f"{architecture}.vocab_size")
     if vocabulary is None or vocabulary == base.vocabulary:
         return
     if base.vocabulary is None:
         raise Malformed("the model does not say how many tokens its vocabulary has")
-    raise Malformed(f"it is made for a vocabulary of {vocabulary:,} tokens, not {base.vocabulary:,}")
+    raise Malformed(f"the adapter is made for a vocabulary of {vocabulary:,} tokens, not {base.vocabulary:,}")
 
 
 def _rank(header: Header, base: _Base) -> int:
@@ -181,7 +183,7 @@ def _rank(header: Header, base: _Base) -> int:
     for tensor in header.tensors:
         named = _TENSOR.fullmatch(tensor.name)
         if not named or int(named[1]) >= base.layers or named[2] not in base.shapes:
-            raise Malformed(f"the model has no tensor for its {tensor.name[:60]!r}")
+            raise Malformed(f"the model has no tensor for the adapter's {tensor.name[:60]!r}")
         pairs[int(named[1]), named[2]][named[3]] = tensor.shape
     if not pairs:
         raise Malformed("it holds no LoRA tensors")
@@ -197,7 +199,7 @@ def _fit(name: str, pair: Mapping[str, tuple[int, ...]], shape: tuple[int, int])
     first, second = pair["a"], pair["b"]
     if len(first) != 2 or len(second) != 2 or (first[0], second[1]) != shape:
         sizes = f"{first[0]:,} x {second[-1]:,}, the model's is {shape[0]:,} x {shape[1]:,}"
-        raise Malformed(f"it is made for another model: {name} is {sizes}")
+        raise Malformed(f"the adapter is made for another model: {name} is {sizes}")
     if first[1] != second[0]:
         raise Malformed(f"in {name}, lora_a has rank {first[1]:,} and lora_b rank {second[0]:,}")
     if first[1] > max(shape):

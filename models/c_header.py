@@ -82,8 +82,8 @@ class Header:
         return value
 
     def _directive(self, match: re.Match[str]) -> str:
-        """Record a macro's definition. Return the text that replaces the preprocessor directive: `#` for a
-        condition.
+        """Record the macro that a preprocessor directive defines, if any. Return the text that replaces the directive:
+        " # " for a condition, so that `_only` can refuse declarations that contain one, else a space.
         """
         if match[1] == "pragma" and "pack" in match[2]:
             raise HeaderError("changes the layout of its structs by a pragma")

@@ -12,7 +12,8 @@ _DEEPEST = 16  # structs within structs
 class CTypes:
     """The ctypes types of an interface; `structs` holds the structs' members by the structs' names.
 
-    Pointers to structs without known members get a type each, so that ctypes does not accept one in place of another.
+    For each struct without known members there is a pointer type of its own, so that ctypes does not accept one pointer
+    in place of another.
     """
 
     def __init__(self, structs: Mapping[str, Sequence[Field]]) -> None:

@@ -62,8 +62,8 @@ class Program:
         """Download those of the given models that are missing, after asking on a terminal; `yes` skips the question.
 
         Without a terminal, models with pinned hashes are downloaded with a notice on stderr. Raises WeightsMissing,
-        naming the command that downloads, for other models and if the answer is no; WeightsDamaged for changed files;
-        PullFailed. If a user's own file is missing or changed, nothing is downloaded.
+        which names the command that downloads, if the user answers no, or for other models without a terminal;
+        WeightsDamaged for changed files; PullFailed. If a user's own file is missing or changed, nothing is downloaded.
         """
         entries = [catalog.find(name) for name in names]
         for entry in entries:

@@ -23,9 +23,10 @@ def draft(
 ) -> tuple[int, Distribution | None]:
     """Return the draft of the token after the tokens `before`, and its distribution if the other side needs it.
 
-    `logits`, shape (vocabulary,), may be off by a constant. The coupled rule and Algorithm 1 draw from the truncated
-    distribution, Algorithm 1 from exactly the counts that it sends. The greedy rule uses temperature 0 and ignores the
-    temperature in `sampling`. Raises EngineError if the logits are no numbers.
+    `logits`, shape (vocabulary,), may be off by a constant. `rule` is the rule of the joint answer
+    (`shared.aggregation.rules`): "coupled" draws from the truncated distribution; "algorithm1" draws from that
+    distribution after it was quantised, which is the form that is sent. "greedy" uses temperature 0 and ignores the
+    temperature in `sampling`. Raises EngineError if the logits are not finite.
     """
     position = len(before)
     if rule == "greedy":
@@ -39,9 +40,9 @@ def draft(
 
 
 def likeliest(logits: Logits, sampling: SamplingSettings, before: Sequence[int], count: int) -> Top:
-    """Return the `count` likeliest tokens after the tokens `before`, at temperature 1; equal logits give equal numbers.
+    """Return the `count` likeliest tokens after the tokens `before`, with their probabilities at temperature 1.
 
-    Raises EngineError if the logits are no numbers.
+    Equal logits give equal probabilities. Raises EngineError if the logits are not finite.
     """
     logits = penalised(logits, sampling, before)
     highest = logits.max()

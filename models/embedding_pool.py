@@ -22,7 +22,7 @@ hundreds of texts.
 """
 
 PROCESS_BYTES: Final = 1_000_000_000
-"""Memory that each process may take, beside the weights, which all processes share."""
+"""The bytes of memory that each process may take, in addition to the weights, which all processes share."""
 
 MOST_PROCESSES: Final = 16
 
@@ -72,7 +72,7 @@ class EmbeddingPool:
         return vectors
 
     def close(self) -> None:
-        """End the other processes."""
+        """End the embedding processes that the pool started."""
         pool, self._pool = self._pool, None
         if pool:
             for process in pool["processes"]:
@@ -90,8 +90,8 @@ class EmbeddingPool:
 
 
 class _Leash:
-    """An object sent to an embedding process together with the model; it ends that process when this process has
-    ended.
+    """An object sent to an embedding process together with the model; it ends that process when the process that
+    started it has ended.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:

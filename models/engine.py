@@ -41,8 +41,8 @@ class EngineInfo:
     `bos` is the text of the beginning-of-text token, which some chat templates insert; "" if there is none.
 
     `adapter` is the hash of the adapter in use, or ""; `refused` says why a named adapter is not used; `asks` whether
-    it was trained to write questions; `abstention` is its threshold for answering that the files do not say, if it was
-    trained to abstain and contains a threshold.
+    it was trained to write questions; `abstention` is its threshold for abstaining from an answer; None if it contains
+    none.
     """
 
     model: str
@@ -93,7 +93,7 @@ class KVSlice:
 
     @property
     def stop(self) -> int:
-        """The position after the slice."""
+        """The position after the last token whose attention state the slice holds."""
         return self.start + len(self.tokens)
 
 
@@ -121,7 +121,7 @@ class Engine(Protocol):
         """
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
-        """Return the bytes of these tokens; control tokens give none. The end may split a UTF-8 character."""
+        """Return the bytes of the given tokens; control tokens give none. The end may split a UTF-8 character."""
 
     def is_end(self, token: int) -> bool:
         """Return whether the token ends a generation."""
@@ -174,14 +174,15 @@ class Engine(Protocol):
         """
 
     def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
-        """Append slices, in order, to the sequence; each must start where the one before it ends.
+        """Append cached slices of attention state, in order, to the sequence; each must start where the one before it
+        ends.
 
         Raises SliceRejected, with the sequence as before, for a slice of another engine, prefix or position or with a
         wrong checksum.
         """
 
     def join_moved(self, sequence: int, kv_slice: KVSlice, skip: int = 0) -> None:
-        """Append a slice, without its first `skip` tokens, at another position than where it was cut.
+        """Append a slice, without its first `skip` tokens, at a position other than the one at which it was cut.
 
         Keys are rotated to their new positions, but the state lacks attention to the tokens that now come before it
         (EPIC's position-independent caching; CacheBlend). Raises SliceRejected, with the sequence as before, for a

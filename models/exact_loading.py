@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from models.llama_cpp import LlamaCppEngine
 
 VERDICTS: Final = "exactness.json"
-"""The name of the file, in the folder of weights, that holds the results of the self-tests of exactness, and which
-way of loading was chosen by them.
+"""The name of the file, in the folder of weights, that contains the results of the self-tests of exactness, and the
+setting for loading that was chosen by these results.
 """
 
 REVISION: Final = 2
-"""Part of the keys of stored results: raised when the engine computes prompts otherwise and is to be tested again."""
+"""A part of the keys of stored results. It is raised when the engine computes prompts in another way, so that engines
+are tested again.
+"""
 
 _SMALL: Final = 500_000_000
 """The most parameters of a model whose checks all run when it is loaded. A larger model would keep the user waiting: it
@@ -40,8 +42,8 @@ runs one check then, and the others in idle time.
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting that decides how a model's results are rounded: the type of its states, and whether weights are
-    repacked for the processor's kernels.
+    """A setting that decides how a model's results are rounded: the number type of its attention states, and whether
+    weights are repacked for the processor's kernels.
     """
 
     kv: KVType
@@ -54,8 +56,9 @@ class Setting:
 
 
 def settings(kv: KVType, *, may_repack: bool) -> list[Setting]:
-    """Return the settings to try, in order: states of the configured type `kv`, then of the other type, which costs
-    little speed; if this build can repack weights (`may_repack`), then both without repacking, which costs much.
+    """Return the settings to try, in order: attention states of the configured type `kv`, then of the other type, which
+    costs little speed; if this build can repack weights (`may_repack`), then both types without repacking, which costs
+    much.
     """
     other: KVType = "q8_0" if kv == "f16" else "f16"
     return [Setting(each, repacks) for repacks in (True, False)[: 1 + may_repack] for each in (kv, other)]
@@ -71,25 +74,28 @@ class Choice:
     key: str
 
     def load(self) -> tuple[Setting, int] | None:
-        """Return the chosen setting and its `Verdict.loss`; None if none is stored: the configured setting is used."""
+        """Return the chosen setting and its loss, a score of the features that are inexact under it (`Verdict.loss`).
+        None if no choice is stored: then the configured setting is used.
+        """
         match self.file.load().get(self.key):
             case {"kv": "f16" | "q8_0" as kv, "repacks": bool(repacks), "loss": int(loss)}:
                 return Setting(kv, repacks), loss
         return None
 
     def keep(self, setting: Setting, loss: int) -> None:
-        """Store the chosen setting and its `Verdict.loss`."""
+        """Store the chosen setting and its loss, a score of the features that are inexact under it (`Verdict.loss`)."""
         self.file.keep(self.key, asdict(setting) | {"loss": loss})
 
 
 def load(
     build: Callable[[Setting], LlamaCppEngine], kv: KVType, choice: Choice, *, may_wait: bool = False
 ) -> LlamaCppEngine:
-    """Load a model with the first setting under which no check has failed, else with the setting that loses least.
+    """Load a model with the first setting under which no check has failed, else with the setting under which the fewest
+    features are inexact (the lowest `Verdict.loss`).
 
-    `build` loads the model with a setting; `kv` is the configured type of states. Verdicts are stored, and so is the
-    setting if it is not the configured one. For a large model some checks are left for `finish`, unless the caller
-    `may_wait`. Raises EngineError and the errors of `build`.
+    `build` loads the model with a setting; `kv` is the configured type of attention states. The results of the checks
+    are stored, and so is the setting if it is not the configured one. For a large model some checks are left for
+    `finish`, unless the caller `may_wait`. Raises EngineError and the errors of `build`.
     """
     taken, accepted = choice.load() or (Setting(kv), 0)
     try:
@@ -154,16 +160,16 @@ def choice(folder: Path, path: Path, kv: KVType, adapter: Path | None, gpu_layer
 
 
 def explained(setting: Setting, kv: KVType, verdict: Verdict) -> str:
-    """Return a plain sentence for the user: how `setting` differs from the configured one (states of type `kv`,
-    repacked weights), if it does, and the result of the checks under it.
+    """Return a plain sentence for the user: how `setting` differs from the configured one (attention states of type
+    `kv`, repacked weights), if it does, and the result of the checks under it.
     """
     taken = []
     if setting.kv != kv:
         taken.append(f"{setting.kv} attention states are used in place of {kv}")
     if not setting.repacks:
-        taken.append("weights are used as they are in the file, which reads prompts slower")
+        taken.append("weights are used as they are in the file, which makes reading prompts slower")
     if taken:
-        taken = [f"{' and '.join(taken)}, because less would be exact otherwise"]
+        taken = [f"{' and '.join(taken)}, because fewer features would be exact otherwise"]
     return "; ".join([*taken, *verdict.sentences()])
 
 
@@ -204,14 +210,16 @@ def _restricted(engine: LlamaCppEngine, choice: Choice, may_wait: bool) -> Llama
 
 
 def _may_repack() -> bool:
-    """Return whether this build of llama.cpp can repack weights, so that there is a choice not to."""
+    """Return whether this build of llama.cpp can repack weights. If so, repacking can also be turned off."""
     from models.llama_bindings import bindings, has_tiles
 
     return b"REPACK = 1" in bindings().llama_print_system_info() and not has_tiles()
 
 
 def _has_room(info: EngineInfo, setting: Setting) -> bool:
-    """Return whether there is memory for the states of a setting once those of the current engine are freed."""
+    """Return whether there is memory for the attention states of a setting once those of the current engine are
+    freed.
+    """
     from models.kv import BLOCKS
 
     (size, values), (new_size, new_values) = BLOCKS[info.kv_type], BLOCKS[setting.kv]

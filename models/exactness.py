@@ -18,16 +18,18 @@ from models.facts import FactsFile
 from models.verdict import OF_STATES, Check, Verdict
 
 _PROMPT, _MORE, _REST = 24, 16, 8
-"""The token counts of a test: two parts that are cached as slices, then a part that is computed after them."""
+"""The token counts of a test prompt: two parts whose attention states are cached, then a part that is computed after
+them.
+"""
 
 _HEAD, _FIRST, _SECOND = 12, 8, 11
-"""The token counts of a common head, and of two passages that may follow the head."""
+"""The token counts of the common beginning of two prompts (their head), and of the passages that follow it."""
 
 _PASSES = (1, 2, 3, 1, 4, 5, 7, 1, 11)
 """Sizes of passes to try: kernels compute 2, 4 or 8 tokens at a time, and the remainder in another way."""
 
 _STEPS = 3
-"""The number of tokens that are decoded in several rows at once."""
+"""The number of tokens that the test of several sequences decodes in all of them at once."""
 
 
 def _ids(engine: Engine, *counts: int) -> list[list[int]]:
@@ -39,8 +41,8 @@ def _ids(engine: Engine, *counts: int) -> list[list[int]]:
 
 
 def _slices(engine: Engine) -> bool:
-    """Check that a prompt gives the same logits when two parts of it are cut as slices and joined as when it is
-    computed.
+    """Check that a prompt gives the same logits when two parts of it are taken from cached attention states (slices) as
+    when it is computed.
     """
     prompt, more, rest = _ids(engine, _PROMPT, _MORE, _REST)
     engine.prefill(0, prompt)
@@ -66,8 +68,8 @@ def _rollback(engine: Engine) -> bool:
 
 
 def _passes(engine: Engine) -> bool:
-    """Check that reading a prompt in passes of other sizes gives the same logits, as only the rest of a prompt is read,
-    in a smaller pass, after cached states.
+    """Check that a prompt gives the same logits when it is read in passes of other sizes. This matters for cached
+    states: only the rest of the prompt is then read, in a smaller pass.
     """
     (tokens,) = _ids(engine, sum(_PASSES))
     computed = engine.prefill(0, tokens)
@@ -84,7 +86,9 @@ def _read(engine: Engine, tokens: Sequence[int], sizes: Iterable[int]) -> Logits
 
 
 def _reordered(engine: Engine) -> bool:
-    """Check that the slices of two passages after one head can be joined in another order than they were cut in."""
+    """Check that the attention states of two passages, cut after the same head (the prompts' common beginning), can be
+    joined in a different order.
+    """
     head, first, second, rest = _ids(engine, _HEAD, _FIRST, _SECOND, _REST)
     computed, kept = zip(*(_prompt(engine, [head, passage], rest) for passage in (first, second)), strict=True)
     for passage in (1, 0):
@@ -96,8 +100,8 @@ def _reordered(engine: Engine) -> bool:
 
 
 def _prompt(engine: Engine, parts: Sequence[list[int]], rest: list[int]) -> tuple[Logits, list[KVSlice]]:
-    """Read a prompt at once in an empty sequence; return its logits, and the slices of all its parts except the
-    rest.
+    """Read a prompt, all `parts` and then `rest`, at once in an empty sequence; return its logits, and the attention
+    state of each part as a slice.
     """
     engine.clear(0)
     logits = engine.prefill(0, [*(token for part in parts for token in part), *rest])
@@ -106,8 +110,8 @@ def _prompt(engine: Engine, parts: Sequence[list[int]], rest: list[int]) -> tupl
 
 
 def _rows(engine: Engine) -> bool:
-    """Check that states of single prompts give the same logits when they are joined in rows of their own and decoded in
-    one pass.
+    """Check that attention states cut from separate prompts, joined in one sequence each, give the same logits when the
+    sequences are decoded together as states that were cut from a single sequence.
     """
     if engine.info.sequences < 2:
         return True  # there are no rows
@@ -130,8 +134,8 @@ def _rows(engine: Engine) -> bool:
 
 
 def _in_rows(engine: Engine, states: Sequence[KVSlice], rest: list[int]) -> list[Logits]:
-    """Join each state to a copy of the head in row 0, each in a row of its own; read the rest, decode, return the
-    logits.
+    """Copy the prompt's head from sequence 0 to sequence 1, and join one state in each. Prefill the rest, decode both
+    sequences together; return all logits.
     """
     engine.fork(0, 1)
     logits = []
@@ -197,8 +201,8 @@ class Verdicts:
 
 
 def verdict_key(kv_key: str, arithmetic: str) -> str:
-    """Return the key under which an engine's verdict is stored: model, adapter, state type, library, kernels, processor
-    and the engine's way of computing prompts.
+    """Return the key under which an engine's verdict is stored: model, adapter, type of attention states, library,
+    kernels, processor and the engine's way of computing prompts.
     """
     return f"{kv_key} {arithmetic} {REVISION}"
 

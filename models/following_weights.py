@@ -1,5 +1,5 @@
-"""Weights of an answer's rows that follow its text, computed by the embedder while decoding goes on (DRAGON, equation
-2).
+"""Weights of an answer's rows (one sequence per prompt) that change as its text grows: the embedder computes them
+during decoding (DRAGON, equation 2).
 
 A thread of its own embeds the text while the model decodes the next tokens. `shared.aggregation.weights.basis` alone
 decides when new weights take effect: decoding waits for them there, so that they depend on the tokens and not on the
@@ -15,7 +15,9 @@ from shared.aggregation.weights import LATEST_TOKENS, basis, row_weights, simila
 
 
 class FollowingWeights:
-    """The log weights of the rows of one answer, as a function for `Decoder`. Close it after the answer."""
+    """The log weights of an answer's rows (one sequence per prompt), as a function to pass to `Decoder`. Close it after
+    the answer.
+    """
 
     def __init__(
         self,
@@ -28,8 +30,8 @@ class FollowingWeights:
     ) -> None:
         """Compute the weights again after every `every` tokens, at least 1.
 
-        `passages` are the texts to embed, one per row. `similarities` are their similarities to the question, from
-        which the first weights are computed.
+        `passages` are the texts to embed, one for each of the answer's sequences. `similarities` are their similarities
+        to the question, from which the first weights are computed.
         """
         self._embedder, self._detokenize, self._every = embedder, detokenize, every
         self._texts = [question, *passages]
@@ -39,7 +41,8 @@ class FollowingWeights:
         self._by_text: dict[tuple[int, ...], Future[Logits]] = {}
 
     def __call__(self, position: int, answer: Sequence[int]) -> Logits:
-        """Return the log weights for the token at `position`, shape (rows,), given all tokens before it.
+        """Return the log weights of the answer's sequences for the token at `position`, shape (sequences,), given all
+        tokens before it.
 
         Also starts to compute the next weights if enough tokens were added. Raises WeightsError if the embedder fails.
         """

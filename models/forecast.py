@@ -27,7 +27,7 @@ _FIRST_PART = re.compile(r"-00001-of-(\d{5})\.gguf$")
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The settings that decide how much memory an engine takes beside its weights.
+    """The settings that decide how much memory an engine takes in addition to its weights.
 
     `context` is the number of tokens, at most those for which the model was trained unless sequences share them
     (`shared`). `kv` is the number format of attention states. `kept` is the bytes of states cached outside the context.
@@ -39,7 +39,7 @@ class Room:
     kept: int = 0
 
     def tokens(self, trained: int) -> int:
-        """Return the tokens of context that a model gets which was trained for `trained` tokens."""
+        """Return the number of tokens of context that a model gets if it was trained for `trained` tokens."""
         return self.context if self.shared else min(self.context, trained)
 
 
@@ -111,7 +111,7 @@ class Forecast:
 def forecast(weights: Weights, entry: Entry, room: Room) -> Forecast:
     """Forecast the memory and disk space of a catalog entry. Opens the file if it is the user's own.
 
-    Raises WeightsDamaged or EngineError if that file is no model.
+    Raises WeightsDamaged or EngineError if that file is not a model.
     """
     missing = weights.state(entry) == "missing"
     shape = entry.shape
@@ -152,7 +152,7 @@ def is_memory_short(weights: Weights, entry: Entry) -> bool:
 
 
 def model_size(path: Path) -> int:
-    """Return the bytes of a model file, with those of its other parts if it is the first part of a split model."""
+    """Return the size of a model file in bytes, including its other parts if it is the first part of a split model."""
     split = _FIRST_PART.search(path.name)
     if split is None:
         return path.stat().st_size
@@ -177,7 +177,7 @@ def opened(weights: Weights, name: str) -> tuple[str, Entry]:
 
 
 def looked_into(weights: Weights, entry: Entry) -> Inside:
-    """Read the facts in a model file. Raises WeightsDamaged or EngineError if it is no model that can write answers."""
+    """Return the facts in a model file. Raises WeightsDamaged or EngineError if the model cannot write answers."""
     from models.llama_model import LlamaModel
     from models.soundness import require_sound
 

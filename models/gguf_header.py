@@ -22,7 +22,7 @@ _SCALARS = dict(zip((0, 1, 2, 3, UINT32, 5, FLOAT32, 7, 10, 11, 12), "BbHhIif?Qq
 """The `struct` format letter of each scalar type, by GGUF's number of the type."""
 
 _BLOCKS = {0: ("F32", 4, 1), 1: ("F16", 2, 1), 8: ("Q8_0", 34, 32), 30: ("BF16", 2, 1)}
-"""The name of each tensor type, the bytes of a block, and the values in a block, by ggml's number of the type."""
+"""For each tensor type, by ggml's number: its name, the number of bytes and the number of values of a block."""
 
 
 class Malformed(ValueError):
@@ -72,7 +72,7 @@ def read_header(file: BinaryIO) -> Header:
         tensor, kind, offset = _tensor(file)
         size = _bytes(tensor, kind)
         if tensor.name in tensors:
-            raise Malformed(f"it has the tensor {tensor.name} twice")
+            raise Malformed(f"the file has the tensor {tensor.name} twice")
         if offset != stop:
             raise Malformed(f"the tensor {tensor.name} is at a wrong offset")
         tensors[tensor.name] = tensor
@@ -82,7 +82,7 @@ def read_header(file: BinaryIO) -> Header:
         begin = _padded(file.tell(), padding)
         size = file.seek(0, os.SEEK_END)
         if size < begin + end:
-            raise Malformed(f"it is cut short: {begin + end:,} bytes were written, {size:,} are there")
+            raise Malformed(f"the file is cut short: {begin + end:,} bytes were written, {size:,} are there")
         if size > begin + stop:
             raise Malformed("data follows its last tensor")
     return Header(values, tuple(tensors.values()))
@@ -114,7 +114,7 @@ def _counts(file: BinaryIO) -> tuple[int, int]:
     if version not in _VERSIONS:
         raise Malformed(f"it is GGUF of version {version}, which is not known")
     if tensors > _MOST_TENSORS or values > _MOST_KEYS:
-        raise Malformed(f"it claims {tensors:,} tensors and {values:,} keys")
+        raise Malformed(f"it claims {tensors:,} tensors and {values:,} keys, which is too many")
     return tensors, values
 
 
@@ -130,7 +130,7 @@ def _values(file: BinaryIO, count: int) -> Iterator[tuple[str, Value]]:
         elif kind == ARRAY:
             of, length = _numbers(file, "IQ")
             if length > _MOST_ELEMENTS:
-                raise Malformed(f"it claims a list of {length:,}")
+                raise Malformed(f"it claims a list of {length:,} elements, which is too long")
             yield key, Value(kind, length)
             _pass_over(file, of, length)
         else:
@@ -195,7 +195,7 @@ def _text(file: BinaryIO) -> str:
 def _length(file: BinaryIO) -> int:
     (length,) = _numbers(file, "Q")
     if length > _MOST_BYTES:
-        raise Malformed(f"it claims a text of {length:,} bytes")
+        raise Malformed(f"it claims a text of {length:,} bytes, which is too long")
     return int(length)
 
 
@@ -206,5 +206,5 @@ def _numbers(file: BinaryIO, letters: str) -> tuple[int, ...]:
 def _take(file: BinaryIO, count: int) -> bytes:
     data = file.read(count)
     if len(data) < count:
-        raise Malformed("it is cut short")
+        raise Malformed("the file is cut short")
     return data

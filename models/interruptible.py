@@ -55,7 +55,7 @@ class _Interruptible:
 
 def interruptible(engine: Engine, give_way: Callable[[], bool], part: int = PART, *, keeps: bool = False) -> Engine:
     """Return a wrapper of the engine. Once `give_way()` is true, its computing methods raise GaveWay and leave its
-    sequences unchanged. With `keeps`, a sequence keeps the tokens that were prefilled before.
+    sequences unchanged. With `keeps`, an interrupted prefill keeps the tokens that it has computed.
 
     `part` is the number of tokens computed between two checks, at least two.
     """

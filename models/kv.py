@@ -13,11 +13,13 @@ from models.engine import KVSlice, KVType
 from shared.errors import ContextFull, SliceRejected
 
 BLOCKS = {"f16": (2, 1), "q8_0": (34, 32)}
-"""The bytes of a block and the values in a block, for each type of KV state."""
+"""The number of bytes and the number of values of a block, for each type of KV state."""
 
 
 def bytes_per_token(values: int, kv_type: KVType) -> int:
-    """Return the bytes of attention state per token for a model that keeps this many values per token."""
+    """Return the size of attention state per token, in bytes, for a model that keeps the given number of values per
+    token.
+    """
     block, of = BLOCKS[kv_type]
     return values * block // of
 
@@ -26,7 +28,7 @@ class Cells:
     """The tokens of each sequence and the cells that hold them. All sequences share the capacity, which is counted in
     cells.
 
-    Every change of a sequence is one step, so that an interrupt leaves the state before or after the change.
+    Every change of a sequence is atomic: after an interrupt it is done completely or not at all.
     """
 
     def __init__(self, capacity: int, sequences: int) -> None:
@@ -57,12 +59,14 @@ class Cells:
             )
 
     def exact(self, sequence: int) -> int:
-        """Return the number of tokens before the first one whose state was moved."""
+        """Return the number of tokens before the first one whose attention state was moved from another position."""
         held = self._held[sequence]
         return next((place for place, (cell, _) in enumerate(held) if cell in self._moved), len(held))
 
     def append(self, sequence: int, tokens: Sequence[int], *, moved: bool = False) -> None:
-        """Append the tokens to the sequence, each in a new cell. `moved`: other tokens came before their state."""
+        """Append the tokens to the sequence, each in a new cell. `moved`: the tokens' attention state was computed
+        after tokens that differ from those before them in this sequence.
+        """
         cells = [(next(self._numbers), token) for token in tokens]
         if moved:
             self._moved.update(dict(cells))
@@ -134,28 +138,30 @@ def cut(
 
 
 def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[int]:
-    """Return the tokens of all slices, in order. Raises SliceRejected unless each slice is undamaged, comes from an
-    engine with the given key, and follows the tokens `before` and the slices before it.
+    """Return the tokens of all slices of attention state, in order. Raises SliceRejected unless each slice is
+    undamaged, comes from an engine with the given key, and follows the tokens `before` and the slices before it.
     """
     tokens = list(before)
     for kv_slice in slices:
         check_alone(key, kv_slice)
         if kv_slice.start != len(tokens) or kv_slice.prefix != _digest(tokens):
-            raise SliceRejected(f"Cached attention state for position {kv_slice.start} has other tokens before it.")
+            raise SliceRejected(
+                f"Cached attention state for position {kv_slice.start} was computed after other tokens."
+            )
         tokens.extend(kv_slice.tokens)
     return tokens[len(before) :]
 
 
 def check_alone(key: str, kv_slice: KVSlice) -> None:
-    """Raise SliceRejected unless the slice is undamaged and from an engine with the given key."""
+    """Raise SliceRejected unless the slice of attention state is undamaged and from an engine with the given key."""
     if kv_slice.kv_key != key:
-        raise SliceRejected("Cached attention state is of another model or setting; it has to be computed again.")
+        raise SliceRejected("Cached attention state belongs to another model or setting; it has to be computed again.")
     if not is_whole(kv_slice):
         raise SliceRejected("Cached attention state is damaged; it has to be computed again.")
 
 
 def is_whole(kv_slice: KVSlice) -> bool:
-    """Return whether the slice is undamaged, by its checksum."""
+    """Return whether the slice of attention state is undamaged, by its checksum."""
     return bool(kv_slice.tokens) and kv_slice.checksum == _checksum(kv_slice.tokens, kv_slice.data)
 
 

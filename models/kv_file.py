@@ -31,7 +31,7 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def pack(kv_slice: KVSlice) -> Iterator[bytes | memoryview]:
-    """Yield the content of a slice's file in parts."""
+    """Yield the content of the file of a slice of attention state, in parts."""
     header = msgspec.json.encode(
         _Header(kv_slice.kv_key, kv_slice.prefix, kv_slice.start, kv_slice.tokens, kv_slice.planes, kv_slice.checksum)
     )
@@ -41,12 +41,12 @@ def pack(kv_slice: KVSlice) -> Iterator[bytes | memoryview]:
 
 
 def unpack(content: bytes) -> KVSlice:
-    """Return the slice in a file's content. Its checksum is not compared here, but when an engine joins it. Raises
-    SliceRejected.
+    """Return the slice of attention state in a file's content. Its checksum is not compared here, but when an engine
+    joins it. Raises SliceRejected.
     """
     begin = len(MAGIC) + _HEADER.size
     if len(content) < begin or not content.startswith(MAGIC):
-        raise SliceRejected("Cached attention state is of another format; it has to be computed again.")
+        raise SliceRejected("Cached attention state has an unknown format; it has to be computed again.")
     length, checksum = _HEADER.unpack_from(content, len(MAGIC))
     packed = content[begin : begin + min(length, _LARGEST_HEADER)]
     try:

@@ -48,7 +48,7 @@ def bindings() -> Any:
 def build() -> str:
     """Return an identifier of this build of llama.cpp: another build may compute and store attention state differently.
 
-    It stays the same while the program runs, also when the library's file is replaced meanwhile.
+    It stays the same while the program runs, even if the library's file is replaced.
     """
     return _loaded()[1]
 
@@ -89,7 +89,7 @@ def has_tiles() -> bool:
     """Return whether this build would multiply in AMX tiles, which must not be used.
 
     GCC before version 13 writes an incomplete tile configuration, and the process dies at its first prefill. Also, a
-    batch in tiles and a single token do not agree to the bit, which slices rely on.
+    batch in tiles and a single token do not agree to the bit, which cached attention states rely on.
     """
     return b"AMX_INT8 = 1" in bindings().llama_print_system_info()
 

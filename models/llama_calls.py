@@ -2,7 +2,7 @@
 `ggml-backend.h`.
 
 Nothing else is called. An installed header has to declare all of it as here, except that whole numbers may have other
-sizes, and fields may stand in another order and among others.
+sizes, and the fields of a struct may be in another order, with other fields between them.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _shown(signature: Signature) -> str:
 
 
 def _kind(type_: str) -> str:
-    """Return the group of types to which a type belongs; values of one group are passed alike from Python."""
+    """Return the group of types to which a type belongs; Python passes all values of a group in the same way."""
     if type_ in PRIMITIVES:
         return "float" if type_ in ("float", "double") else "number"
     base = type_.rstrip("*")

@@ -32,11 +32,11 @@ _NO_ROOM = 1  # return code of llama_decode: no room in the KV buffer, nothing c
 
 
 class LlamaContext:
-    """Sequences that share one KV buffer of `size` tokens. The sequence `scratch`, after the others, is for slices in
-    transfer.
+    """Sequences that share one KV buffer of `size` tokens.
 
-    `branches` more sequences come last, for the chains of draft trees. `handle` is llama.cpp's pointer, None once
-    closed. Raises EngineError.
+    The sequence `scratch`, after the others, holds a slice of attention state while it is copied. `branches` more
+    sequences come last, for the chains of draft trees. `handle` is llama.cpp's pointer, None once closed. Raises
+    EngineError.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class LlamaContext:
         return np.ctypeslib.as_array(logits, (self._vocabulary,)).copy()
 
     def give_features(self, is_on: bool) -> None:
-        """Switch on or off that `compute` also computes features. With features, all its tokens are outputs: at most
-        `MOST_LOGITS`.
+        """Set whether `compute` also computes features. If so, it takes at most `MOST_LOGITS` tokens, because it
+        computes the logits of all of them.
         """
         self._api.llama_set_embeddings(self.handle, is_on)
 
@@ -168,7 +168,9 @@ class LlamaContext:
         return data if got == data.size else None
 
     def load(self, piece: KVSlice) -> None:
-        """Load a slice's state into the scratch sequence at its original positions. Raises SliceRejected."""
+        """Load cached attention state (a slice) into the scratch sequence, at its original positions. Raises
+        SliceRejected.
+        """
         data = np.frombuffer(piece.data, np.uint8)
         if not covers(data, piece.start, piece.stop) or data.size != self._api.llama_state_seq_set_data(
             self.handle, _pointer(data), data.size, self.scratch

@@ -27,16 +27,16 @@ _MOST_SEQUENCES, _MOST_THREADS = 64, 512
 class LlamaCppEngine:
     """A GGUF model in llama.cpp, see `models.engine.Engine`. Closing the engine also closes the model.
 
-    f16 state is used without flash attention and q8_0 with it: for these two pairs the logits after joined slices equal
-    an uncached run's to the bit. With f16 this holds for the same cells, as sums are rounded depending on the cell;
-    beside other sequences the results differ like any two orders of a sum. With q8_0 it holds beside others, too, until
-    a sequence takes freed cells before its own; then results differ by up to a unit.
+    f16 states are used without flash attention and q8_0 states with it, because the logits after joined slices then
+    equal, to the bit, those of a run without cached states. With f16 this holds only in the same cells of the KV
+    buffer, which decide how sums are rounded, so not beside other sequences. With q8_0 it also holds beside other
+    sequences, until a sequence takes freed cells before its own; then logits differ by up to 1.
 
-    With an adapter joined slices stay exact, but other kernels multiply a single token with the adapter's floats, so
+    With an adapter, joined slices stay exact. But other kernels multiply a single token with the adapter's floats, so
     that with q8_0, too, results beside other sequences differ. If the adapter is rejected, the bare model is used and
     `info` says why.
 
-    The context is limited to the model's training length unless `shared`: then each sequence is. Raises EngineError.
+    The context is limited to the model's training length; if `shared`, each sequence is instead. Raises EngineError.
     """
 
     def __init__(
@@ -78,9 +78,8 @@ class LlamaCppEngine:
         return self._info
 
     def restrict(self, verdict: Verdict) -> None:
-        """Stop using the features that are not exact here: slices, and rollbacks without recomputing.
-
-        The verdict replaces an earlier one (see `models.exactness`).
+        """Stop using the features that are not exact on this machine: cached attention states, and rollbacks without
+        recomputing. The verdict replaces an earlier one (see `models.exactness`).
         """
         able, keeps = self._able, verdict.keeps_states
         self._info = replace(
@@ -246,7 +245,7 @@ class LlamaCppEngine:
 
     @contextmanager
     def _appending(self, *sequences: int) -> Iterator[None]:
-        """Let sequences grow in this context; on any exception, also Ctrl-C, cut each back to its previous length."""
+        """Let sequences grow in the `with` block; on any exception, even Ctrl-C, cut each back to its old length."""
         self._unsettled.update({sequence: self._cells.length(sequence) for sequence in sequences})
         try:
             yield

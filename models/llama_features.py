@@ -59,10 +59,11 @@ class LlamaFeatureEngine(LlamaCppEngine):
 
     @contextmanager
     def _giving(self, sequences: Iterable[int]) -> Iterator[None]:
-        """Have features computed within this context only: outside it, a prefill would needlessly compute the logits of
+        """Compute features within the `with` block only: outside it, a prefill would needlessly compute the logits of
         all tokens.
 
-        State that the sequences lost is recomputed before that: as outputs, so many tokens would end the process.
+        Attention state that the sequences lost is recomputed first: with features on, a pass over that many tokens
+        would end the process.
         """
         self._open()
         self._features = {}

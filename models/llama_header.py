@@ -1,7 +1,8 @@
 """Binds an installed llama.cpp at start-up, by the `llama.h` that was installed with it; no compiler is needed.
 
-llama.cpp changes its structs every few weeks, also without changing their size. So the header decides where a field
-lies, and the library has to confirm it: its default parameters are read through that layout and checked.
+llama.cpp changes its structs every few weeks, sometimes without changing their size. So the offset of each field is
+taken from the header and verified with the library: the library's default parameters are read by these offsets and
+checked.
 """
 
 import ctypes
@@ -63,7 +64,7 @@ class Installed:
 def find() -> Installed | None:
     """Return the llama.cpp that llama-cpp-python installed, else that of Termux's package; None if there is neither.
 
-    llama-cpp-python itself is not imported: it refuses to be on Android.
+    llama-cpp-python itself is not imported: it raises an error on Android.
     """
     return _from_wheel() or _from_package(os.environ.get("PREFIX", ""))
 

@@ -172,8 +172,8 @@ class LlamaModel:
         return int(self._api.llama_model_n_swa(self.handle))
 
     def sliceable(self) -> bool:
-        """Return whether a range of its attention state can be kept: it needs no sliding window, and one position per
-        token.
+        """Return whether a range of its attention state can be kept: only without sliding windows, and with one
+        position per token.
         """
         rope = self._api.llama_model_rope_type(self.handle)
         return self.window() == 0 and (rope < 0 or not rope & _MROPE)
@@ -218,9 +218,9 @@ class LlamaModel:
 def model_hash(path: Path) -> str:
     """Return an identifier of the weights in a file; 32 hex digits.
 
-    It is cheap enough for every start, as it hashes the size, the head and blocks spread over the file. Other weights
-    differ in every block. A flipped bit is detected by the SHA-256 of the whole file, which is compared when the file
-    is pulled and by `doctor`.
+    It is cheap enough for every start, as it hashes the size, the beginning and blocks spread over the file. The
+    weights of two models differ in every block. A flipped bit is detected by the SHA-256 of the whole file, which is
+    compared when the file is pulled and by `doctor`.
     """
     size = path.stat().st_size
     digest = hashlib.blake2b(str(size).encode(), digest_size=16)

@@ -9,8 +9,8 @@ _HEADER = 16  # bytes: magic, sequence, streams, cells; then 12 for each cell: p
 
 
 def covers(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
-    """Return whether the state holds each position of [start, stop) exactly once. llama.cpp itself would accept gaps
-    silently.
+    """Return whether a serialised attention state holds each position of [start, stop) exactly once. llama.cpp itself
+    would accept gaps silently.
     """
     count = stop - start
     head = data[: _HEADER + 12 * count]
@@ -22,7 +22,9 @@ def covers(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
 
 
 def planes(data: npt.NDArray[np.uint8], count: int) -> tuple[tuple[str, int], ...]:
-    """Return the name and the bytes of each part of a state with `count` cells: a header, K of every layer, then V."""
+    """Return the name and the bytes of each part of a serialised attention state with `count` cells: a header, K of
+    every layer, then V.
+    """
     begin = _HEADER + 12 * count
     layers = int(data[begin + 4 : begin + 8].view(np.int32)[0])
     row = int(data[begin + 12 : begin + 20].view(np.int64)[0])

@@ -19,9 +19,9 @@ class LlamaTreeEngine(LlamaCppEngine):
     """A GGUF model in llama.cpp that computes trees of tokens (`models.token_tree.TreeEngine`); `branches` more
     sequences hold a tree's chains.
 
-    With q8_0 states, the logits of all nodes equal, to the bit, those of reading each path token by token; so do those
-    of tokens after an appended chain. For this, the main path lies directly behind the sequence, and the cells of the
-    other chains are free again after the pass.
+    With q8_0 states, all logits equal, to the bit, those of reading each path token by token: the logits of the nodes,
+    and of tokens that follow an appended chain. To achieve this, the main path is placed directly after the sequence,
+    and the cells of the other chains are freed after the pass.
     """
 
     @property
@@ -33,8 +33,8 @@ class LlamaTreeEngine(LlamaCppEngine):
         ids, chains, depths = self._model.ids(tree.tokens), tree.chains(), tree.depths()
         if ids.size > self.info.verifies or len(chains) > 1 + self.branches:
             raise EngineError(
-                f"{ids.size} tokens in {len(chains)} chains cannot be verified at once: only {self.info.verifies} "
-                f"in {1 + self.branches}."
+                f"{ids.size} tokens in {len(chains)} chains cannot be verified at once: at most "
+                f"{self.info.verifies} tokens in {1 + self.branches} chains."
             )
         self._require(start + max(depths) + 1)
         self._cells.require(ids.size)

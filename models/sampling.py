@@ -14,7 +14,7 @@ from models.engine import Logits
 from shared.errors import EngineError, UsageError
 
 _LEAST = float(np.finfo(np.float32).tiny)
-"""Weights below this are set to zero, because a division would not preserve them."""
+"""Weights below this are set to zero, because they have too few digits in single precision."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,8 +106,8 @@ class SentenceEmbedder:
 
     @contextmanager
     def in_processes(self, memory: int) -> Iterator[None]:
-        """Embed large batches in several processes during the block, as many as the cores and `memory` bytes allow; on
-        a GPU, use none. `embed` raises EngineError if such a process fails.
+        """Within the `with` block, embed large batches in several processes, as many as the cores and `memory` bytes
+        allow; on a GPU, in this process alone. `embed` raises EngineError if such a process fails.
         """
         cores = self._threads or os.cpu_count() or 1
         pool = self._pool = EmbeddingPool(processes_for(cores, memory), cores)
@@ -199,7 +199,7 @@ def _check(folder: Path) -> None:
     Raises WeightsDamaged if the model's list of modules cannot be read.
     """
     if not (folder / "modules.json").is_file() and not (folder / "config.json").is_file():
-        raise UsageError(f"{folder} is no sentence-transformers model: it has neither modules.json nor config.json.")
+        raise UsageError(f"{folder} is not a sentence-transformers model: it has neither modules.json nor config.json.")
     for module in _read(folder / "modules.json", list[_Module]) or [_Module("", f"{_LIBRARY}models.Transformer")]:
         kind = module.type.rpartition(".")[2]
         if not module.type.startswith(_LIBRARY):

@@ -10,7 +10,7 @@ _CORES = Path("/sys/devices/system/cpu")
 _BIG = {"cpu_capacity": 0.5, "cpufreq/cpuinfo_max_freq": 0.65}
 """The files in which Linux states a core's capacity or clock, and the share of the largest value from which on a core
 counts as big. The clock is used where the capacity, which also counts work per cycle, is not stated: most phones' small
-cores have less than .65 of the largest clock, and a laptop's have more.
+cores have less than 65% of the highest clock rate, and a laptop's have more.
 """
 
 

@@ -25,7 +25,7 @@ class TokenTree:
         """Raise EngineError unless the nodes form a tree."""
         is_tree = self.parents[:1] == (-1,) and all(0 <= parent < n for n, parent in enumerate(self.parents[1:], 1))
         if not is_tree or len(self.tokens) != len(self.parents):
-            raise EngineError(f"{len(self.tokens)} tokens with the parents {self.parents} are no tree.")
+            raise EngineError(f"{len(self.tokens)} tokens with the parents {self.parents} do not form a tree.")
 
     def depths(self) -> list[int]:
         """Return, for each node, the number of nodes before it on its path from node 0."""
@@ -60,7 +60,7 @@ class TokenTree:
 
 @dataclass(frozen=True, slots=True)
 class ComputedTree:
-    """The logits after each node, and the attention states of each chain beside the main path, by its first node."""
+    """The logits after each node, and the attention states of each chain except the main path, by its first node."""
 
     logits: list[Logits]
     states: Mapping[int, KVSlice] = field(default_factory=dict)
@@ -71,12 +71,12 @@ class TreeEngine(Engine, Protocol):
 
     @property
     def branches(self) -> int:
-        """The most chains of a tree beside its main path."""
+        """The most chains of a tree in addition to its main path."""
 
     def verify_tree(self, sequence: int, tree: TokenTree) -> ComputedTree:
         """Compute a tree after the sequence, in one pass, and append its main path, the first chain, to the sequence.
 
-        At most `EngineInfo.verifies` nodes, and `branches` chains beside the main path. A chain beside it is appended
-        by `join`, once the sequence is rolled back to the node before it. Raises ContextFull if the nodes do not fit;
-        nothing has changed then.
+        At most `EngineInfo.verifies` nodes, and `branches` chains in addition to the main path. To append one of these,
+        roll the sequence back to the node before the chain and `join` its states. Raises ContextFull if the nodes do
+        not fit; nothing has changed then.
         """

@@ -10,8 +10,8 @@ Check = Literal["slices", "rollback", "passes", "reordered", "rows"]
 """The name of a self-test: whether a feature gives the same logits, to the bit, as reading the prompt from its start.
 
 `slices` are joined as they were cut; `rollback` drops tokens; `passes` reads a prompt in passes of other sizes;
-`reordered` joins slices in another order than they were computed in; `rows` joins them for several sequences, which are
-then computed in one pass.
+`reordered` joins slices in an order other than the one in which they were computed; `rows` joins them for several
+sequences, which are then computed in one pass.
 """
 
 OF_STATES: Final[frozenset[Check]] = frozenset({"slices", "passes", "reordered", "rows"})
@@ -28,31 +28,31 @@ _CHANGES: Final[dict[Check, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The checks that an engine failed (`inexact`), and those that have not been run yet (`untested`). The engine uses
-    the features of neither.
+    """The checks that an engine failed (`inexact`), and those that have not been run yet (`untested`). The engine does
+    not use the features that these checks are for.
     """
 
     inexact: frozenset[Check] = frozenset()
     untested: frozenset[Check] = frozenset()
 
     def trusts(self, *checks: Check) -> bool:
-        """Return whether all these checks were run and none failed."""
+        """Return whether all the given checks were run and none failed."""
         return not (self.inexact | self.untested).intersection(checks)
 
     @property
     def keeps_states(self) -> bool:
-        """Whether attention states may be kept and served."""
+        """Whether cached attention states may be stored and used for later prompts."""
         return self.trusts("slices", "passes", "reordered")
 
     @property
     def serves_rows(self) -> bool:
-        """Whether kept states may be served to prompts of several rows."""
+        """Whether cached attention states may be used for answers of several rows (sequences with a prompt each)."""
         return self.keeps_states and self.trusts("rows")
 
     @property
     def loss(self) -> int:
-        """How much of its features the engine does not use because they are inexact; a higher number is worse. Untested
-        features count 0.
+        """A score, 0 to 7, of the features that the engine does not use because they are inexact; a higher score is
+        worse. Untested features count 0.
         """
         failed = Verdict(self.inexact)
         return 4 * (not failed.keeps_states) + 2 * (not failed.trusts("rows")) + (not failed.trusts("rollback"))
@@ -61,10 +61,12 @@ class Verdict:
         """Yield plain sentences about the checks' results, and about what the engine does because of them."""
         if self.inexact:
             changes = " and ".join(text for check, text in _CHANGES.items() if check in self.inexact)
-            yield f"{changes} would change this model's answers on this machine, so it is avoided: slower, never wrong"
+            effect = "so it is not used: answers take longer, but stay the same"
+            yield f"{changes} would change this model's answers on this machine, {effect}"
         if self.untested:
             count = f"{len(self.untested)} of {len(_CHANGES)}"
-            yield f"{count} checks are left for the next start or idle time; until then, what they cover is not used"
+            effect = "until then, the features that they test are not used"
+            yield f"{count} checks are left for the next start or idle time; {effect}"
         if not (self.inexact or self.untested):
             yield "reused attention states and rolled-back tokens give exactly the computed results"
 

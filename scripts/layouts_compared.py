@@ -27,8 +27,17 @@ from models.llama_calls import declarations
 from models.llama_header import HEADERS
 from scripts.places import step
 
-RELEASES = ("0.3.10", "0.3.16", "0.3.19", "0.3.23", "0.3.27", "0.3.30", "0.3.34", "0.3.36")
-"""The compared releases of llama-cpp-python, from the summer of 2025 on."""
+RELEASES = {
+    "0.3.10": "2025-07-03",
+    "0.3.16": "2025-08-15",
+    "0.3.19": "2026-03-25",
+    "0.3.23": "2026-05-11",
+    "0.3.27": "2026-06-07",
+    "0.3.30": "2026-06-16",
+    "0.3.34": "2026-07-12",
+    "0.3.36": "2026-10-01",
+}
+"""The compared releases of llama-cpp-python, each with the day on which PyPI published its source distribution."""
 
 TABLE = Path(__file__).parent.parent / "models" / "LAYOUTS.md"
 
@@ -104,7 +113,7 @@ def read(header: Header) -> tuple[dict[str, Layout], list[str]]:
 
 
 def compiled(layouts: Mapping[str, Layout], folders: Sequence[Path]) -> dict[str, Layout]:
-    """Return the layouts of the same structs according to the C compiler. Raises CalledProcessError."""
+    """Return the layouts of the given structs according to the C compiler. Raises CalledProcessError."""
     text = "".join(_header_file(name, folders).read_text("utf-8") for name in HEADERS)
     lines = []
     for name, layout in layouts.items():
@@ -152,8 +161,8 @@ def fetch(release: str, kept: Path, room: Path) -> list[Path]:
 def table(results: Sequence[Comparison], day: str) -> str:
     """Return the results as a Markdown document."""
     rows = [
-        f"| {result.release} | {result.state_version} | {result.context_bytes} | {result.structs} | {result.fields} | "
-        f"{len(result.different)} | {result.fits} |"
+        f"| {result.release} | {RELEASES.get(result.release, '?')} | {result.state_version} | {result.context_bytes} | "
+        f"{result.structs} | {result.fields} | {len(result.different)} | {result.fits} |"
         for result in results
     ]
     compiler = subprocess.run(["cc", "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
@@ -163,14 +172,14 @@ def table(results: Sequence[Comparison], day: str) -> str:
         "",
         "What `models/c_header.py` reads in `llama.h`, `ggml.h` and `ggml-backend.h`, against sizes and offsets of the",
         f"compiler {compiler}: `scripts/layouts --write`, {day}.",
-        "The headers are those in the source distributions of llama-cpp-python. `state` is the version of serialised",
-        "attention states, `size` the bytes of `llama_context_params`.",
+        "The headers are those in the source distributions of llama-cpp-python, `published` the days on which PyPI got",
+        "these. `state` is the version of serialised attention states, `size` the bytes of `llama_context_params`.",
         "",
-        "| llama-cpp-python | state | size | structs | fields | different | usable by Jackdaw |",
-        "|---|---|---|---|---|---|---|",
+        "| llama-cpp-python | published | state | size | structs | fields | different | usable by Jackdaw |",
+        "|---|---|---|---|---|---|---|---|",
         *rows,
         "",
-        f"Refused, and not needed: {', '.join(f'`{name}`' for name in unread)}.",
+        f"Structs that Jackdaw does not read, and does not need: {', '.join(f'`{name}`' for name in unread)}.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -183,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("release", nargs="*", default=RELEASES, metavar="VERSION", help="of llama-cpp-python")
+    parser.add_argument("release", nargs="*", default=tuple(RELEASES), metavar="VERSION", help="of llama-cpp-python")
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep the downloads in this folder, and use those already there"
     )

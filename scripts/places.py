@@ -4,6 +4,7 @@ messages.
 
 import os
 import sys
+from collections.abc import Sequence
 
 from models.catalog import Weights, find
 from shared.errors import JackdawError
@@ -12,6 +13,14 @@ from storage.paths import Paths
 
 class CannotRun(Exception):
     """Raised if a required file or package is missing; the message says which."""
+
+
+def chosen_parts(only: str | None, parts: Sequence[str]) -> Sequence[str]:
+    """Return the parts of a benchmark to run: those named in `only`, separated by commas, or all. Raises CannotRun."""
+    chosen = only.split(",") if only else parts
+    if unknown := sorted(set(chosen) - set(parts)):
+        raise CannotRun(f"the benchmark has no part {', '.join(unknown)}. Its parts: {', '.join(parts)}.")
+    return chosen
 
 
 def weights(*names: str) -> Weights:

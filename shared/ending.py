@@ -119,7 +119,8 @@ class Ending:
         return ready
 
     def go_on(self, tokens: Sequence[int], text: str) -> None:
-        """Add, in one step, a text that was generated elsewhere, as feeding a long text token by token takes seconds.
+        """Add, in one step, a text that was generated elsewhere. Adding a long text token by token with `feed` would
+        take seconds.
 
         The answer is over if it would have ended at any point in that text.
         """
@@ -202,7 +203,7 @@ def _circles(tokens: list[int]) -> bool:
 
 
 def _circled(tokens: list[int]) -> bool:
-    """Return whether `_circles` is true for these tokens or for any prefix of them."""
+    """Return whether `_circles` is true for the given tokens or for any prefix of them."""
     for length in range(1, _LONGEST_CIRCLE + 1):
         equal, least = 0, length * (_turns(length) - 1)
         for earlier, token in zip(tokens, tokens[length:], strict=False):
@@ -213,5 +214,5 @@ def _circled(tokens: list[int]) -> bool:
 
 
 def _turns(length: int) -> int:
-    """Return the number of repetitions from which a sequence of this length counts as a loop."""
+    """Return the number of repetitions from which a sequence of the given length counts as a loop."""
     return max(_LEAST_TURNS, -(-_LEAST_TOKENS // length))

@@ -73,7 +73,9 @@ class PasswordNeeded(UnreadableFile):
 
 
 class PhoneSilent(JackdawError):
-    """The phone's own data or voice (messages, calls, speech) cannot be used: no phone, no permission, or no answer."""
+    """The phone's own data or voice (messages, calls, speech) cannot be used, because there is no phone, no permission,
+    or no answer from the phone.
+    """
 
 
 class NotWritable(JackdawError):
@@ -127,7 +129,7 @@ class PullFailed(WeightsError):
 class ProtocolError(JackdawError):
     """A side of the link broke the protocol.
 
-    `code` is the connection's close code; the message never quotes content.
+    `code` is the code with which the connection is closed; the error's message never quotes what was sent.
     """
 
     def __init__(self, code: int, message: str) -> None:

@@ -1,4 +1,4 @@
-"""The priority of single threads."""
+"""Lowers the scheduling priority of single threads."""
 
 import os
 import sys

@@ -31,7 +31,7 @@ class Segment:
 class ChatTemplate:
     """The text that a model expects around each part of a conversation. Every string is text of the template.
 
-    `system_in_user`: the model has no system role, so that the instructions begin the user's turn.
+    `system_in_user`: the model has no system role, so the instructions are the beginning of the user's turn.
     """
 
     before_system: str
@@ -61,7 +61,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The parts of a prompt. `head` is the same for every question.
+    """The parts of a prompt. `head`, the instructions, is the same for every question.
 
     Each element of `passages` is one passage; `tail` holds the question.
     """
@@ -75,7 +75,7 @@ class Prompt:
         return Prompt(self.head, tuple(self.passages[place] for place in places), self.tail)
 
     def joined(self) -> "Prompt":
-        """Return the prompt with all passages joined to one, for a single row."""
+        """Return the prompt with all passages joined to one, to be decoded in a single sequence."""
         return self.in_rows(1)
 
     def in_rows(self, rows: int) -> "Prompt":
@@ -92,9 +92,8 @@ class Prompt:
 
 
 def divided(passages: Sequence[Item], rows: int) -> list[tuple[Item, ...]]:
-    """Divide the passages, in order, into at most `rows` rows of equal size; the first rows may have one passage more.
-
-    Returns fewer rows if there are fewer passages, but at least one.
+    """Divide the passages, in order, into at most `rows` groups of equal size (rows, each a prompt of its own); the
+    first groups may have one passage more. Returns fewer groups if there are fewer passages, but at least one.
     """
     rows = max(min(rows, len(passages)), 1)
     each, more = divmod(len(passages), rows)
@@ -147,7 +146,7 @@ def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:
 def instructed(
     request: str, passages: Sequence[StoredPassage], template: ChatTemplate = CHATML, instructions: str = SYSTEM
 ) -> Prompt:
-    """Return the prompt with these instructions, the passages in the given order, and the request."""
+    """Return the prompt with the given instructions, the passages in the given order, and the request."""
     head = [Segment(template.before_user, True), Segment(instructions + "\n\n")]
     if not template.system_in_user:
         head = [

@@ -1,4 +1,6 @@
-"""Turns public passages into prompts: device and server must build the same prompt from the same passages."""
+"""Builds prompts from public passages. Device and server share this code, because they must build equal prompts from
+equal passages.
+"""
 
 from collections.abc import Sequence
 
@@ -30,5 +32,7 @@ def hit(passage: PublicPassage) -> Hit:
 
 
 def public_prompt(question: str, passages: Sequence[PublicPassage], template: ChatTemplate, rows: int = 1) -> Prompt:
-    """Return the prompt for a public question, with the passages in the given order, divided into `rows` rows."""
+    """Return the prompt for a question that is answered from public passages, in the given order, divided among `rows`
+    separate prompts (rows).
+    """
     return build(question, [stored(passage) for passage in passages], template).in_rows(rows)

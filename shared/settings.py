@@ -172,7 +172,7 @@ def find(settings: Mapping[str, Setting], key: str) -> Setting:
 def fit(setting: Setting, value: object, place: str, *, strict: bool = False) -> Value:
     """Return the value converted to the setting's type, within its limits; unless `strict`, strings are parsed.
 
-    `place`, where the value stands, is named in errors.
+    `place`, the file, variable or flag that contains the value, is named in errors.
 
     Raises SettingError.
     """

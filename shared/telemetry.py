@@ -17,7 +17,7 @@ OFF: Mapping[str, str] = {
 }
 """Environment variables, each with the value that switches off a library's reports."""
 
-LEFT_BEHIND = "holds a device id and events that onnxruntime keeps for its maker; nothing adds to it from here"
+LEFT_BEHIND = "contains a device id and events that onnxruntime collected for its maker; Jackdaw no longer adds to them"
 
 
 def switch_off(environment: MutableMapping[str, str] = os.environ) -> None:

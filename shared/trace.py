@@ -61,12 +61,13 @@ class DraftCounts:
 class Trace:
     """The timing of one answer: its steps with their durations, and the prompt's tokens by the origin of their states.
 
-    `segments_cached` and `tokens_cached` count the parts of the prompt with cached attention states, `segments_moved`
-    and `tokens_moved` those with states cached at another position, which are not exact; `tokens_prefilled` counts the
-    computed tokens, of which `tokens_recomputed` begin moved segments; `tokens_decoded` counts the answer's tokens.
-    `discarded` are earlier attempts, from passages without the answer; `looks` are repeated reads of the passages that
-    have it. `joined` are the ids of the passages with cached states. `drafts` counts speculative decoding. `steps` are
-    names with milliseconds; `first_token_ms` are those from the start of the trace to the answer's first token.
+    `segments_cached` and `tokens_cached` count the segments (parts of the prompt) with cached attention states and
+    their tokens, `segments_moved` and `tokens_moved` those with states cached at another position, which are not exact;
+    `tokens_prefilled` counts the computed tokens, of which `tokens_recomputed` are the first tokens of moved segments;
+    `tokens_decoded` counts the answer's tokens. `discarded` are the timings of earlier attempts, whose passages did not
+    contain the answer; `looks` are those of repeated reads of the passages that contain it. `joined` are the ids of the
+    passages with cached states. `drafts` counts speculative decoding. `steps` are names with milliseconds;
+    `first_token_ms` are those from the start of the trace to the answer's first token.
     """
 
     started: float = field(default_factory=time.perf_counter)

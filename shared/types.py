@@ -29,9 +29,9 @@ class CalendarEvent:
 
     All moments are days, or local times in `zone`: the name of a time zone, the text of a VTIMEZONE, or "" for the
     device's current zone. `lasts` is the duration. `rules` are recurrence rules (3.3.10) with or without an end, never
-    with a number of times; `added` and `left_out` are single occurrences. `last` is the day on which the last
-    occurrence begins, None if they never end. `replaces` is the occurrence of the event with this `uid` that this entry
-    replaces. Of two versions the one with the higher `revision` counts, then the later `stamped` (ISO 8601, UTC).
+    with a number of occurrences (COUNT); `added` and `left_out` are single occurrences. `last` is the day on which the
+    last occurrence begins, None if they never end. `replaces` is the occurrence of the event with this `uid` that this
+    entry replaces. Of two versions the one with the higher `revision` counts, then the later `stamped` (ISO 8601, UTC).
     `status` is lower-case: "", "tentative", "cancelled", "completed" …
     """
 
@@ -154,10 +154,9 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class SearchFilters(Filters):
-    """The filters of a search: `people` match anybody in a document.
-
-    `senders` match the first person of a mail and anybody of another document, `recipients` the others of a mail and
-    anybody of another document, `titles` parts of titles, case-insensitively.
+    """The filters of a search. `people` match anybody in a document. `senders` match the first person of a mail,
+    `recipients` its other persons; in documents other than mails, both match anybody. `titles` match parts of titles,
+    case-insensitively.
     """
 
     senders: tuple[str, ...] = ()

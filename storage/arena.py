@@ -71,7 +71,7 @@ class Arena:
 
     @property
     def used(self) -> int:
-        """The total bytes of allocated runs."""
+        """The total bytes of allocated parts."""
         return self.size - self.runs.free
 
     def release(self) -> None:

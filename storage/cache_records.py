@@ -29,7 +29,9 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class StatesTotals:
-    """The totals of the cache of KV states: slices, distinct passages, tokens and bytes."""
+    """The totals of the cache of KV states: slices (each holds the state of one part of a prompt), distinct passages,
+    tokens and bytes.
+    """
 
     slices: int
     passages: int
@@ -41,8 +43,8 @@ class StatesTotals:
 class PassageStates:
     """The cached KV states of one passage, over all its positions in prompts. Passage 0 stands for the instructions.
 
-    `slices`, `tokens` and `uses` are counts; `size` is in bytes; times are ISO 8601, UTC. `title` and `path` are None
-    if the passage is gone.
+    `slices` (cached states, one for each place of the passage in a prompt), `tokens` and `uses` are counts; `size` is
+    in bytes; times are ISO 8601, UTC. `title` and `path` are None if the passage is gone.
     """
 
     passage: int
@@ -84,7 +86,9 @@ class CacheRecords:
         return StatesTotals(*rows[0])
 
     def unanswered(self, fingerprint: str) -> int:
-        """Return how many questions wait for a first or a new answer, under the given fingerprint."""
+        """Return how many questions with the given fingerprint (`Entry.fingerprint`) wait for a first or a new
+        answer.
+        """
         rows = self.database.execute(
             "SELECT COUNT(*) FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{}') OR stale)",
             (fingerprint,),
@@ -113,8 +117,8 @@ class CacheRecords:
         return [row | {"stale": bool(row["stale"])} for row in rows]
 
     def predicted(self, fingerprint: str, limit: int) -> list[int]:
-        """Return at most `limit` ids of questions that were predicted and answered under the fingerprint, but never
-        asked; the latest first.
+        """Return at most `limit` ids of questions with the given fingerprint (`Entry.fingerprint`) that were predicted
+        and answered, but never asked; the latest first.
         """
         rows = self.database.execute(
             "SELECT id FROM qa_entries WHERE origin = 'predicted' AND recipe = ? AND answer IS NOT NULL AND NOT stale "
@@ -175,7 +179,9 @@ class CacheRecords:
         return {row[0]: PassageStates(*row) for row in rows}
 
     def served(self, passage: int, limit: int) -> list[str]:
-        """Return at most `limit` questions that were answered from a passage, the most used first."""
+        """Return at most `limit` cached questions whose answer was written from the passage with the id `passage`, the
+        most used first.
+        """
         rows = self.database.execute(
             "SELECT question FROM qa_sources JOIN qa_entries ON id = entry_id WHERE passage_id = ? "
             "AND answer IS NOT NULL ORDER BY uses DESC, id DESC LIMIT ?",

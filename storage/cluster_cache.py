@@ -81,6 +81,16 @@ class ClusterCache:
         with self._changed:
             return self._residents.is_ready(cluster)
 
+    def are_ready(self, clusters: Iterable[int]) -> bool:
+        """Return whether all the clusters are in memory now."""
+        with self._changed:
+            return all(map(self._residents.is_ready, clusters))
+
+    def relieve(self) -> None:
+        """Give memory back if the machine is short of it, at most once a second. A question does so itself."""
+        with self._changed:
+            self._ahead.relieve()
+
     def read_ahead(self, on_arrival: Callable[[int], None] | None = None) -> ReadAhead:
         """Begin to read ahead for a question; `on_arrival` is called with each cluster that was read for the
         question.
@@ -154,7 +164,8 @@ class ClusterCache:
                 self._unpin(resident)
 
     def ready(self, clusters: Sequence[int], gone: deque[int] | None = None) -> Iterator[tuple[int, memoryview]]:
-        """Yield the clusters that are in memory, in the given order; append the others to `gone`.
+        """Yield the clusters that are in memory, in the given order; append the clusters that are not in memory to
+        `gone`.
 
         Reads nothing from disk, and does not count as a use.
         """
@@ -239,7 +250,7 @@ class ClusterCache:
     def _fill(self, memory: memoryview, first: int, length: int) -> None:
         """Read a cluster that a question waits for; this has priority over all prefetching.
 
-        The caller has already recorded that the read has begun.
+        The caller has already recorded that the read has started.
         """
         read = 0
         try:

@@ -14,11 +14,13 @@ from storage.keywords import quoted
 from storage.passages import Ids
 
 WITH_FILES = "complete AND NOT COALESCE(json_extract(record, '$.model_only'), 0)"
-"""The SQL condition for turns that were answered with files; other turns do not help to predict the next question."""
+"""The SQL condition for turns (a question with its answer) that were answered with files; other turns do not help to
+predict the next question.
+"""
 
 MOST_RANKED = 1_000
-"""The most matches that are ranked: ranking reads the index for each match, and the ranks of more matches say
-little.
+"""The most matches that are ranked: ranking reads the index for each match, and to rank more matches would hardly
+improve the result.
 """
 
 
@@ -36,7 +38,8 @@ class Conversation:
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A question with its answer. `record` is the output of `ask --json`; `complete` is False for an interrupted
-    answer, whose record holds at most the egress and, without files, `model_only` and why in the trace.
+    answer, whose record contains at most the egress (what was sent from the device) and, if no files were used,
+    `model_only` and the reason in the trace.
     """
 
     id: int

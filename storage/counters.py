@@ -27,7 +27,9 @@ class Counters:
             )
 
     def set(self, name: str, value: float) -> None:
-        """Set an overall total to a value that marks the progress of some work; totals per day stay."""
+        """Set an overall total to a value, for a total that marks how far some work has progressed; totals per day
+        stay.
+        """
         self.database.execute("INSERT OR REPLACE INTO cache_counters VALUES (?, ?)", (name, value))
 
     def forget(self, *names: str) -> None:

@@ -77,6 +77,14 @@ class DocumentStore(PassageStore):
         )
         return NewDocuments(kinds, _document(rows[0]))
 
+    def keys_dated(self, path: bytes, first: date, last: date) -> list[str]:
+        """Return the keys of a file's documents dated from the day `first` to the day `last`, both included."""
+        rows = self.database.execute(
+            "SELECT key FROM documents JOIN files ON files.id = file_id WHERE path = ? AND date BETWEEN ? AND ?",
+            (path, f"{first}", f"{last}~"),  # ISO 8601 sorts as text, and "~" sorts after every time of day
+        )
+        return [row[0] for row in rows]
+
     def passages_of_documents(self, documents: Sequence[int], most: int = -1) -> list[StoredPassage]:
         """Return the first `most` passages (-1: all) of each of the given documents, in one list: document by document
         in the given order, and within a document in its own order.

@@ -32,7 +32,7 @@ def write_durably(file: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Wait until the folder's file names are on disk. Raises NotWritable."""
+    """Wait until the folder's entries (the names of its files) are on disk. Raises NotWritable."""
     with to_be_written(f"write into {folder}"):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

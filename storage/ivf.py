@@ -100,8 +100,8 @@ class FastTier(Protocol):
 class Ivf:
     """An index of vectors in clusters, in a folder. Thread-safe.
 
-    At most `memory` bytes of the lists stay in memory. An open index stays searchable after its files are deleted.
-    Raises StoreCorrupt if the files are damaged.
+    At most `memory` bytes of the inverted lists (the vectors of each cluster) stay in memory. An open index stays
+    searchable after its files are deleted. Raises StoreCorrupt if the files are damaged.
     """
 
     def __init__(
@@ -146,7 +146,9 @@ class Ivf:
         return clusters
 
     def present(self, clusters: Numbers) -> list[int]:
-        """Return the clusters in the same order, without empty ones and without negative numbers."""
+        """Return the given clusters, in their order, without empty ones and without the negative numbers by which FAISS
+        marks missing results.
+        """
         return [cluster for cluster in clusters.tolist() if cluster >= 0 and self.sizes[cluster]]
 
     def bytes_of(self, cluster: int) -> int:

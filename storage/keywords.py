@@ -30,7 +30,7 @@ class KeywordIndex:
         return ids if among is None else ids[np.isin(ids, among, kind="table")][:count]
 
     def some(self, term: str, most: int) -> Ids:
-        """Return up to `most` passages that match the term, unranked."""
+        """Return the ids of up to `most` passages that match the term, unranked."""
         matching = "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? LIMIT ?"
         return np.array([row[0] for row in self.database.execute(matching, (quoted(term), most))], np.int64)
 

@@ -88,7 +88,7 @@ class KnowledgeStore(DocumentStore):
         self.database.execute("INSERT OR REPLACE INTO skipped VALUES (?, ?, ?)", (path, reason, _now()))
 
     def clear_skipped(self, path: bytes) -> None:
-        """Delete the notes of skipped files at or under a path."""
+        """Delete the stored reasons of skipped files at or under a path."""
         self.database.execute(f"DELETE FROM skipped WHERE {UNDER}", under(path))
 
     def skipped(self) -> list[tuple[str, str]]:
@@ -141,11 +141,8 @@ class KnowledgeStore(DocumentStore):
 
     def document_hashes(self, path: bytes) -> dict[str, str]:
         """Return the hashes of the file's stored documents, by key."""
-        return dict(
-            self.database.execute(
-                "SELECT key, hash FROM documents JOIN files ON files.id = file_id WHERE path = ?", (path,)
-            )
-        )
+        hashes = "SELECT key, hash FROM documents JOIN files ON files.id = file_id WHERE path = ?"
+        return dict(self.database.execute(hashes, (path,)))
 
     def hashes_of(self, path: bytes, keys: Sequence[str]) -> dict[str, str]:
         """Return the hashes of the file's stored documents with the given keys, by key."""
@@ -166,10 +163,8 @@ class KnowledgeStore(DocumentStore):
 
     def count_documents(self, path: bytes) -> int:
         """Return how many documents of the file are stored."""
-        rows = self.database.execute(
-            "SELECT COUNT(*) FROM documents JOIN files ON files.id = file_id WHERE path = ?", (path,)
-        )
-        return int(rows[0][0])
+        count = "SELECT COUNT(*) FROM documents JOIN files ON files.id = file_id WHERE path = ?"
+        return int(self.database.execute(count, (path,))[0][0])
 
     def vectors_by_text(self, path: bytes, key: str) -> dict[tuple[str, str], bytes]:
         """Return a document's stored vectors by (title, passage text), so that an edit embeds only new passages."""
@@ -246,13 +241,17 @@ class KnowledgeStore(DocumentStore):
     def close_file(self, file_id: int, state: FileState, keys: Collection[str]) -> None:
         """Mark the file complete and delete its documents whose key is not in `keys`."""
         stored = [row[0] for row in self.database.execute("SELECT key FROM documents WHERE file_id = ?", (file_id,))]
-        self.database.execute_many(
-            "DELETE FROM documents WHERE file_id = ? AND key = ?",
-            [(file_id, key) for key in stored if key not in keys],
-        )
+        self.remove_documents(state.path, [key for key in stored if key not in keys])
         self.database.execute(
             "UPDATE files SET size = ?, mtime_ns = ?, sha256 = ?, recipe = ?, ingested_at = ? WHERE id = ?",
             (state.size, state.mtime_ns, state.sha256, state.fingerprint, _now(), file_id),
+        )
+
+    def remove_documents(self, path: bytes, keys: Sequence[str]) -> None:
+        """Delete the documents of a file with the given keys."""
+        file_id = "(SELECT id FROM files WHERE path = ?)"
+        self.database.execute_many(
+            f"DELETE FROM documents WHERE file_id = {file_id} AND key = ?", [(path, key) for key in keys]
         )
 
     def remove_file(self, path: bytes) -> None:
@@ -276,8 +275,8 @@ class KnowledgeStore(DocumentStore):
         return Totals(*(self.database.execute(f"SELECT COUNT(*) FROM {table}")[0][0] for table in tables))
 
     def text_bytes(self) -> int:
-        """Return about how many bytes of text all files hold: at most their size on disk, as pictures are no text, and
-        at most that many passages, as archives hold more than their size.
+        """Return an upper estimate of the bytes of text in all files: their size on disk or, if that is less,
+        `_MOST_OF_PASSAGE` for each stored passage.
         """
         size, passages = self.database.execute(
             "SELECT (SELECT COALESCE(SUM(size), 0) FROM files), (SELECT COUNT(*) FROM passages)"

@@ -1,4 +1,6 @@
-"""The table of KV state slices: their place in the tree, size and uses. The states themselves are in files."""
+"""The table of KV slices (the cached attention states of parts of prompts): their order in prompts, size and uses. The
+states themselves are in files.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,8 +11,10 @@ from storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class SliceRow:
-    """The row of a slice. `name` is its file's name; `parent` is the name of the slice that it follows in a prompt,
-    None for a root; `passage_id` is None for a slice without a passage; `tokens` is a count. Times are ISO 8601, UTC.
+    """The row of a slice, which is the cached attention state of one part of a prompt.
+
+    `name` is its file's name; `parent` is the name of the slice that it follows in a prompt, None for the first part of
+    a prompt; `passage_id` is None for a slice without a passage; `tokens` is a count. Times are ISO 8601, UTC.
     """
 
     name: str

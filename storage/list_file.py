@@ -38,13 +38,12 @@ class ListFile:
     def __init__(self, path: Path, size: int) -> None:
         self._path = path
         try:
-            self._descriptor = _opened(path)
+            self._descriptor, self._is_direct = _opened(path)
         except FileNotFoundError as error:
             raise StoreCorrupt(f"There is no {path}. Build the index again.") from error
         except OSError as error:
             raise self._unreadable(error) from error
         weakref.finalize(self, os.close, self._descriptor)
-        self._is_direct = bool(_DIRECT)
         if os.fstat(self._descriptor).st_size != size:
             raise self._damaged()
 
@@ -83,8 +82,9 @@ class ListFile:
         return StoreCorrupt(f"{self._path} is damaged or cut short. Build the index again.")
 
 
-def _opened(path: Path) -> int:
+def _opened(path: Path) -> tuple[int, bool]:
+    """Open the file. Return its descriptor, and whether its reads bypass the page cache."""
     try:
-        return os.open(path, os.O_RDONLY | _DIRECT)
+        return os.open(path, os.O_RDONLY | _DIRECT), bool(_DIRECT)
     except OSError:  # file systems in memory or on a network may not support it; some fail only when they are read
-        return os.open(path, os.O_RDONLY)
+        return os.open(path, os.O_RDONLY), False

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def step_6(database: sqlite_utils.Database) -> None:
-    """Add the tables of answers that the user marked wrong. A mark holds while every source document of the answer is
-    unchanged.
+    """Add the tables of answers that the user marked wrong. A mark is valid while every source document of the answer
+    is unchanged.
     """
     database.executescript(_WRONG)
 

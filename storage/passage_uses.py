@@ -1,5 +1,5 @@
-"""How often answers were written from each public passage: one decaying count per passage, stored in a file without
-times.
+"""Counts how often answers were written from each public passage: one decaying count per passage, stored in a file,
+without the times of use.
 """
 
 from collections.abc import Sequence

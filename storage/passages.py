@@ -31,6 +31,13 @@ class PassageStore:
         rows = self.database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
         return int(rows[0][0]) if rows else 0
 
+    def state(self) -> tuple[int, int]:
+        """Return the id of the newest passage and the number of passages ever removed: if neither has changed, no
+        document has changed.
+        """
+        removed = self.database.execute("SELECT count FROM removals WHERE name = 'passages'")
+        return self.newest_passage(), int(removed[0][0]) if removed else 0
+
     def passages(self, ids: Iterable[int]) -> dict[int, StoredPassage]:
         """Return the passages with the given ids, by id; ids without a passage are left out."""
         by_id: dict[int, StoredPassage] = {}
@@ -146,7 +153,7 @@ _FILES = "file_id IN (SELECT id FROM files WHERE {})"
 
 
 def conditions(filters: Filters) -> tuple[list[str], list[str]]:
-    """Return SQL conditions on the table `documents`, all of which have to hold, and their parameters in order."""
+    """Return SQL conditions on the table `documents`, all of which have to be true, and their parameters in order."""
     conditions: list[str] = []
     parameters: list[str] = []
     parts = [("people", _PEOPLE, filters.people), ("path", _FILES, filters.places)]

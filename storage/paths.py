@@ -94,7 +94,7 @@ class Paths:
 
     @property
     def shared(self) -> Path:
-        """The folder of links that other apps shared to Jackdaw."""
+        """The folder of web addresses (links) that the user shared from other apps to Jackdaw, a file each."""
         return self.data / "shared"
 
     @property
@@ -109,7 +109,7 @@ class Paths:
 
     @property
     def link(self) -> Path:
-        """The file with this device's companion server and its token."""
+        """The file with the address of this device's companion server and the device's access token."""
         return self.config / "link.json"
 
     @property

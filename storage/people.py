@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from storage.database import Database
+from storage.passages import PassageStore
 
 State = tuple[int, int, tuple[str, ...]]
 """The data from which people are computed: the newest passage, the number of removed passages, and the user's own
@@ -54,7 +55,8 @@ class PeopleStore:
 
     def is_current(self) -> bool:
         """Return whether the stored people were computed from the documents that are stored now."""
-        return self.database.execute("SELECT newest_passage, removals FROM people_read") == [self._documents()]
+        documents = PassageStore(self.database).state()
+        return self.database.execute("SELECT newest_passage, removals FROM people_read") == [documents]
 
     def all(self) -> list[PersonRow]:
         """Return every stored person."""
@@ -105,10 +107,8 @@ class PeopleStore:
             self.database.execute("DELETE FROM people_read")
 
     def state(self) -> State:
-        """Return the state of the data from which people are computed. While it stays the same, so do the people."""
-        return (*self._documents(), tuple(self.own_names()))
+        """Return the state of the data from which people are computed.
 
-    def _documents(self) -> tuple[int, int]:
-        newest = self.database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
-        removals = self.database.execute("SELECT count FROM removals WHERE name = 'passages'")
-        return (int(newest[0][0]) if newest else 0, int(removals[0][0]) if removals else 0)
+        If it has not changed, the stored people are still right.
+        """
+        return (*PassageStore(self.database).state(), tuple(self.own_names()))

@@ -14,7 +14,7 @@ def limit(allowed: int, used: int, size: int, available: int) -> int:
     bytes. No I/O.
 
     If less memory than the reserve is available, the limit shrinks by the difference. It grows again only once twice
-    the reserve is available, to prevent oscillation.
+    the reserve is available, so that it does not alternately shrink and grow.
     """
     if available < RESERVE:
         return max(0, min(allowed, used - (RESERVE - available)))

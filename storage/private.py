@@ -101,8 +101,9 @@ def to_be_written(deed: str) -> Iterator[None]:
 
 
 def _target(file: Path) -> Path:
-    """Return the file that `write_private` replaces, as described there: `file`, or the target of a link. Raises
-    OSError.
+    """Return the file that `write_private` replaces: `file`, or the target of a link.
+
+    If root writes in another user's folder, a link that leads out of the folder is not followed. Raises OSError.
     """
     folder = private_folder(file.parent).resolve()
     target = file.resolve()

@@ -23,8 +23,9 @@ _RERANKED_EACH: Final = 10
 _MOST: Final = 8
 """The factor by which the number of candidates may grow.
 
-Recall of the ten nearest among vectors generated around real ones: with 115 per real one, 0.993 from 100 candidates,
-and 0.995 from a mean of 115 with growth; with 830 per real one, 0.933 and 0.988 (a mean of 265).
+Measured share of the true ten nearest vectors in the results, on vectors generated around real ones: with 115 around
+each, 0.993 from 100 candidates, and 0.995 if their number may grow (to 115 on average); with 830 around each, 0.933 and
+0.988 (265 candidates on average).
 """
 
 

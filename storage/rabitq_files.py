@@ -29,10 +29,12 @@ the codes by cluster, then the vectors' numbers.
 
 _MAGIC = b"jdrabq01"
 _NUMBER = np.dtype("<u4")
-"""The format of a vector's number: 32 bits, which passage ids reserve for it."""
+"""The format of a vector's number: 32 bits, the part of a passage's id that is reserved for the number."""
 
 _QUERY_BITS: Final = 4
-"""Bits per component of a quantized query. With 8 bits, the best 100 candidates held no more of the ten nearest."""
+"""Bits per component of a quantized query. With 8 bits, the best 100 candidates contained no more of the ten nearest
+vectors.
+"""
 
 
 @dataclass(frozen=True)

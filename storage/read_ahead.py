@@ -28,9 +28,11 @@ RATE: Final = 500e6
 """The limit of reading ahead, in bytes a second."""
 
 NICE: Final = 15
-"""The nice value of the threads that read ahead: where the model uses all processors, each gets some 3% of one.
+"""The nice value of the threads that read ahead: where the model uses all processors, each thread gets some 3% of one
+processor.
 
-With it, a model kept its speed on two processors, and reads slowed down instead; without, it kept 0.7 to 0.8.
+With this value, a model on two processors kept its full speed, and reads slowed down instead; without it, the model
+kept 0.7 to 0.8 of its speed.
 """
 
 READERS: Final = 2
@@ -38,7 +40,7 @@ PIECE: Final = 128 * PAGE
 """Bytes that are read between two checks whether reading ahead has to yield."""
 
 READ_COST: Final = 256_000
-"""Bytes with which each read is charged in addition to its own, for the processor time that a read of any size
+"""Bytes that are charged for each read in addition to the bytes read, for the processor time that a read of any size
 costs.
 """
 
@@ -71,6 +73,7 @@ class AheadReader:
         self.changed, self.residents = changed, residents
         self._file = file
         self._bucket = TokenBucket(rate, READERS * (PIECE + READ_COST))
+        self._granted, self._charged = PIECE, PIECE + READ_COST  # bytes, as if one piece had been read already
         self._questions: WeakSet[ReadAhead] = WeakSet()  # weak: a question that is not closed holds nothing
         self._victims: deque[int] = deque()
         self._threads = ThreadPoolExecutor(
@@ -81,9 +84,11 @@ class AheadReader:
 
     @property
     def rate(self) -> float:
-        """The expected throughput of reading ahead, in bytes a second."""
-        seen = self.throughput.rate
-        return self._bucket.rate if seen is None else min(self._bucket.rate, seen)
+        """The expected throughput of reading ahead, in bytes a second. The limit counts reads of the mean size so far,
+        each with its READ_COST.
+        """
+        allowed, seen = self._bucket.rate * self._granted / self._charged, self.throughput.rate
+        return allowed if seen is None else min(allowed, seen)
 
     def begin(self, on_arrival: Callable[[int], None] | None = None) -> "ReadAhead":
         """Begin to read ahead for a question; `on_arrival` is called with each cluster that was read for the
@@ -215,6 +220,8 @@ class AheadReader:
                     return False
                 delay = None if self.demand_reads else self._bucket.take(size + READ_COST, time.monotonic())
                 if delay == 0:
+                    self._granted += size
+                    self._charged += size + READ_COST
                     break
                 self.changed.wait(delay)
             self.throughput.begin(time.monotonic())

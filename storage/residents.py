@@ -79,8 +79,8 @@ class Residents:
         self, cluster: int, victims: deque[int], may_go: Callable[[int], bool] = lambda _: True
     ) -> Resident | None:
         """Allocate memory for a cluster, and return its place; None if there is not enough. Clusters in `victims` are
-        evicted for it, in order, unless they are pinned, still being read, or not `may_go`; each is taken off the
-        queue.
+        evicted for it, in order, unless they are pinned, still being read, or `may_go` returns False; each is taken off
+        the queue.
         """
         start, length = self.extent(cluster)
         first, room = pages(start, length)

@@ -1,4 +1,5 @@
-"""Full-text search over passages and turns for a user who searches: bounded in time, with marked matches and facts.
+"""Full-text search over passages and turns, for the searches that a user makes: it takes bounded time, and marks the
+matches in the results.
 
 Takes FTS5 expressions, which `any_of` and `all_of` build from texts; no text is query syntax.
 """
@@ -6,12 +7,10 @@ Takes FTS5 expressions, which `any_of` and `all_of` build from texts; no text is
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
-from shared.types import SearchFilters
-from storage.database import Database, folded
+from storage.database import Database
 from storage.keywords import quoted
 from storage.passages import Ids
 
@@ -19,7 +18,7 @@ MOST_RANKED = 20_000
 """The most matches that are ranked, which takes about 1 µs for each."""
 
 MOST_EXPANDED = 12
-"""The most stems that stand for the beginning of a word; see `FullText.with_prefix`."""
+"""The most stems that are searched for in place of the beginning of a word; see `FullText.with_prefix`."""
 
 OPENING, CLOSING = "\ufdd0", "\ufdd1"
 """The characters that enclose a match in a marked text; no text should contain them."""
@@ -71,6 +70,17 @@ class FullText:
         """Return how many rows match, counting only up to `most`."""
         counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {self.table} WHERE {self.table} MATCH ? LIMIT ?)"
         return int(self.database.execute(counted, (expression, most))[0][0])
+
+    def held_each(self, expressions: Iterable[str], most: int) -> dict[str, int]:
+        """Return for each expression how many rows match it, as `held` does, in half of the time that one call of
+        `held` for each expression takes.
+        """
+        counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {self.table} WHERE {self.table} MATCH each.value LIMIT ?)"
+        return dict(
+            self.database.execute(
+                f"SELECT each.value, ({counted}) FROM json_each(?) AS each", (most, json.dumps([*expressions]))
+            )
+        )
 
     def matches(self, expression: str, most: int = -1) -> Ids:
         """Return the sorted ids of the newest `most` rows that match."""
@@ -175,7 +185,7 @@ class DocumentFacts:
 
     def latest(self, count: int, among: Ids | None = None) -> list[int]:
         """Return the ids of one passage each of the `count` documents with the latest dates, latest first; documents
-        without a date come last. `among` restricts the passages, and the documents to those that have such a passage.
+        without a date come last. `among` restricts the passages; documents without any of these passages are left out.
         """
         chosen: dict[int, int] = {}
         for dated in (True, False):
@@ -197,64 +207,6 @@ class DocumentFacts:
         ):
             yield from rows
             offset += _PAGE
-
-
-@dataclass(frozen=True, slots=True)
-class PeopleIndex:
-    """The people in the document of each passage, held in memory because a filter is compared at each key that is
-    typed.
-
-    `ids` are the sorted ids of all passages; for each passage, `codes` is the index into `named` of its kind and
-    people, a JSON array.
-    """
-
-    ids: Ids
-    codes: Ids
-    named: Sequence[tuple[str, str]]
-
-    @classmethod
-    def read(cls, database: Database) -> Self:
-        """Read the people of all documents."""
-        rows = database.execute(
-            "SELECT passages.id, kind, people FROM documents CROSS JOIN passages ON document_id = documents.id"
-        )
-        places: dict[tuple[str, str], int] = {}
-        codes = np.array([places.setdefault((kind, people), len(places)) for _, kind, people in rows], np.int64)
-        ids = np.array([row[0] for row in rows], np.int64)
-        order = np.argsort(ids)
-        return cls(ids[order], codes[order], list(places))
-
-    def matching(self, filters: SearchFilters) -> Ids:
-        """Return the sorted ids of the passages that pass the filters of people; other filters are ignored."""
-        allowed = [place for place, (kind, people) in enumerate(self.named) if _passes(filters, kind, people)]
-        return self.ids[np.isin(self.codes, np.array(allowed, np.int64), kind="table")]
-
-    def people(self) -> list[str]:
-        """Return all people, the most frequently named first."""
-        counts: dict[str, int] = {}
-        for (_, people), count in zip(self.named, np.bincount(self.codes, minlength=1).tolist(), strict=False):
-            for person in json.loads(people):
-                counts[person] = counts.get(person, 0) + count
-        return sorted(counts, key=lambda person: (-counts[person], person))
-
-
-def _passes(filters: SearchFilters, kind: str, people: str) -> bool:
-    """Return whether documents of a kind and with some people pass the filters; decides like `conditions` in
-    `storage/passages.py`.
-    """
-    everybody = folded(people)
-    if filters.people and not any(folded(name) in everybody for name in filters.people):
-        return False
-    if not (filters.senders or filters.recipients) or kind != "mail":
-        return all(
-            any(folded(name) in everybody for name in names) for names in (filters.senders, filters.recipients) if names
-        )
-    sender, *recipients = json.loads(people) or [""]
-    parts = (
-        (filters.senders, json.dumps([sender], ensure_ascii=False)),
-        (filters.recipients, json.dumps(recipients, ensure_ascii=False)),
-    )
-    return all(any(folded(name) in folded(part) for name in names) for names, part in parts if names)
 
 
 def _contains(ids: Ids, identity: int) -> bool:

@@ -1,4 +1,6 @@
-"""The parts of tables and sheets: columns, rows and cells as they are stored, and what is asked of them."""
+"""The parts of tables and sheets: columns, rows and cells as they are stored; and the conditions, groups and totals of
+queries.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,10 @@ class StoredColumn:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRow:
-    """A row to store: its line, its cells, and their values by kind and place (n2 a number, u2 its unit, d2 a day)."""
+    """A row to store: its line, its cells, and the cells' values by kind and column.
+
+    In the values, n2 is the number in column 2, u2 that number's unit, and d2 the day in column 2.
+    """
 
     line: int
     cells: Sequence[str]
@@ -34,7 +39,10 @@ class PreparedRow:
 
 @dataclass(frozen=True, slots=True)
 class PreparedTable:
-    """A table to store. `words` are (word, place of the column, text of a cell that has the word)."""
+    """A table to store.
+
+    `words` lists each word of the cells: (word, number of the column, text of the cell that contains the word).
+    """
 
     columns: Sequence[StoredColumn]
     rows: Sequence[PreparedRow]
@@ -58,7 +66,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text in the column at `place` of a document's part of a table, in one or several rows."""
+    """A text that one or several rows have in the column number `place`, in the part of a table that
+    `document` holds.
+    """
 
     document: int
     place: int
@@ -85,7 +95,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What rows are grouped by: the texts of a column or, with `period`, its years, months or days."""
+    """The criterion by which rows are grouped: the texts of a column or, with `period`, its years, months or days."""
 
     place: int
     period: Literal["", "year", "month", "day"] = ""
@@ -119,7 +129,9 @@ class StoredRow:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The figures over the numbers with one unit ("" for none) in a column, for one group of rows ("" for all rows)."""
+    """The count, sum, least and greatest of the numbers of a column that have one unit ("" for none), in one group of
+    rows ("" for all rows).
+    """
 
     group: str
     unit: str

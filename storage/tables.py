@@ -79,7 +79,7 @@ class TableStore:
         return cells
 
     def words(self, words: Iterable[str], table: Table) -> set[str]:
-        """Return which of the given words occur in a cell of the table."""
+        """Return which of the given words occur in any cell of the table."""
         sql = "SELECT DISTINCT word FROM table_words WHERE document_id = ? AND word IN (SELECT value FROM json_each(?))"
         asked = json.dumps([*words])
         return {word for document in table.documents for (word,) in self.database.execute(sql, (document, asked))}
@@ -90,7 +90,7 @@ class TableStore:
         return int(self.database.execute(f"SELECT COUNT(*) FROM table_rows WHERE {where}", parameters)[0][0])
 
     def last_line(self, table: Table) -> int:
-        """Return the number of the line, in the file or sheet, at which the table's last row stands."""
+        """Return the line number, in the file or sheet, of the table's last row."""
         sql = "SELECT MAX(line) FROM table_rows WHERE document_id = ?"
         return int(self.database.execute(sql, (table.documents[-1],))[0][0] or 0)
 
@@ -99,8 +99,8 @@ class TableStore:
     ) -> list[StoredRow]:
         """Return the first `most` rows that meet all conditions, in the order of the table.
 
-        `order` is the value by which they are sorted, such as n2 or d2, and whether the greatest comes first; rows
-        without that value are left out.
+        `order` is the value by which they are sorted, such as n2 (the number in column 2) or d2 (the day in column 2),
+        and whether the greatest comes first; rows without that value are left out.
         """
         where, parameters = _where(table, conditions)
         by = "document_id, ordinal"
@@ -124,10 +124,11 @@ class TableStore:
         group: Group | None = None,
         units_of: int | None = None,
     ) -> list[Totals]:
-        """Return the figures over the column of numbers at `place`, for each unit and each group of `group`, most
+        """Return the totals of the numbers in the column at `place`, for each unit and each group of `group`, most
         numbers first; without `group` all rows are one group.
 
-        The unit is the number's own; the cell in the column at `unit_place`; or the unit of the number at `units_of`.
+        The unit of a number is written with the number itself, or is the text of the cell in the column at
+        `unit_place`, or is the unit of the number in the column at `units_of`.
         """
         where, parameters = _where(table, conditions)
         unit = "json_extract(cell_values, ?)" if unit_place is None else "json_extract(cells, ?)"
@@ -182,7 +183,9 @@ def _added(parts: Sequence[Sequence[StoredColumn]]) -> tuple[StoredColumn, ...]:
 
 
 def _where(table: Table, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
-    """Return an SQL condition on the table `table_rows`, and its parameters."""
+    """Return an SQL condition for those rows in `table_rows` that belong to the table and meet the conditions, and its
+    parameters.
+    """
     parts = [f"document_id IN ({', '.join('?' * len(table.documents))})"]
     parameters: list[Any] = [*table.documents]
     for condition in conditions:

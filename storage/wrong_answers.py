@@ -15,8 +15,9 @@ class Mark:
     """An answer that the user marked wrong. `scope` is the question's filters and days, `model` the model that wrote
     the answer.
 
-    The mark `holds` while the answer's source documents are unchanged. `turn_id` is the turn that showed the answer,
-    which may have been deleted; None if nobody had asked. `marked_at` is ISO 8601, UTC.
+    `holds`: the answer's source documents are unchanged, so that the mark is still valid. `turn_id` is the turn that
+    showed the answer, which may have been deleted; None if the answer was prepared ahead and shown in no turn.
+    `marked_at` is ISO 8601, UTC.
     """
 
     id: int
@@ -48,7 +49,8 @@ class WrongAnswers:
         """Mark an answer as wrong, which was written from the given passages, and delete the given entries of the QA
         bank. Return the mark's id.
 
-        Returns None, without a mark, if a passage is gone: its file has changed since, so that the mark would not hold.
+        Returns None, without a mark, if a passage is gone: its file has changed since, so that the mark would not be
+        valid.
         """
         ids = tuple(set(passages))
         marks = ", ".join("?" * len(ids))
@@ -78,7 +80,7 @@ class WrongAnswers:
         return mark
 
     def holding(self, scope: str) -> list[Mark]:
-        """Return the marks of answers to questions with the given scope (`Mark.scope`) that still hold."""
+        """Return the marks, of answers to questions with the given scope (`Mark.scope`), that are still valid."""
         return [
             _mark((*row, True)) for row in self.database.execute(f"{_SELECT} WHERE scope = ? AND {_HOLDS}", (scope,))
         ]
@@ -97,7 +99,9 @@ class WrongAnswers:
             )
 
     def prune(self) -> None:
-        """Delete the marks that no longer hold, as they repeat the content of forgotten files."""
+        """Delete the marks that are no longer valid, as their source documents have changed or are gone: a mark
+        contains the answer's text, which repeats those documents.
+        """
         self.database.execute(f"DELETE FROM wrong_answers WHERE NOT {_HOLDS}")
 
 

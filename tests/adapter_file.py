@@ -1,4 +1,6 @@
-"""Writes adapters, and heads of models, as GGUF files: whole ones, and broken in any way that is asked for."""
+"""Writes GGUF files of LoRA adapters, and headers of model files: valid files, or files damaged in the way that a test
+chooses.
+"""
 
 import struct
 from collections.abc import Mapping
@@ -18,7 +20,7 @@ WIDTHS = {
     "ffn_up": (576, 1536),
     "ffn_down": (1536, 576),
 }
-"""Inputs and outputs of each part of a layer of SmolLM2-135M."""
+"""The numbers of inputs and outputs of each weight matrix in a layer of SmolLM2-135M."""
 
 MODEL: Mapping[str, object] = {
     "general.architecture": "llama",
@@ -31,7 +33,7 @@ MODEL: Mapping[str, object] = {
     "llama.attention.head_count_kv": 3,
     "llama.vocab_size": 49152,
 }
-"""What a file of SmolLM2-135M says of itself, as far as an adapter has to fit it."""
+"""Those metadata of a SmolLM2-135M model file with which an adapter's metadata are compared."""
 
 ADAPTER: Mapping[str, object] = {
     "general.architecture": "llama",
@@ -45,7 +47,7 @@ ADAPTER: Mapping[str, object] = {
 
 
 def pairs(layers: int = 30, rank: int = 4, seed: int = 0, kind: type = np.float16) -> dict[str, Array]:
-    """Random weights, large enough to change every answer."""
+    """Return the random weights of a LoRA adapter, by tensor name; they are large enough to change every answer."""
     draw = np.random.default_rng(seed)
     result: dict[str, Array] = {}
     for layer in range(layers):
@@ -56,13 +58,15 @@ def pairs(layers: int = 30, rank: int = 4, seed: int = 0, kind: type = np.float1
 
 
 def write(path: Path, values: Mapping[str, object] = ADAPTER, tensors: Mapping[str, Array] | None = None) -> Path:
-    """A GGUF file. A value may be `(type, bytes)` as well, for what no Python value stands for."""
+    """Write a GGUF file and return its path. A value may also be `(type, bytes)`, for values that Python cannot
+    express.
+    """
     path.write_bytes(packed(values, pairs(1) if tensors is None else tensors))
     return path
 
 
 def packed(values: Mapping[str, object], tensors: Mapping[str, Array]) -> bytes:
-    """The bytes of such a file."""
+    """Return the content of a GGUF file with this metadata and these tensors."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
     for key, value in values.items():
         kind, data = _value(value)

@@ -1,4 +1,4 @@
-"""Whoever stands between a device and its server, with a certificate of its own: it ends TLS on both sides."""
+"""A man in the middle: a proxy between device and server that ends TLS on both sides, with its own certificate."""
 
 import logging
 import ssl
@@ -22,7 +22,7 @@ _quiet.setLevel(logging.CRITICAL)
 
 @dataclass
 class Between:
-    """What it saw: each message in the clear and, of upgrades, path and headers."""
+    """What the man in the middle has read: the decrypted messages, and the path and headers of each HTTP upgrade."""
 
     port: int
     pin: str
@@ -35,11 +35,11 @@ class Between:
 
 
 Act = Callable[[Between, ServerConnection, ClientConnection], None]
-"""What it does with a device and the server that it connected to."""
+"""A function that is the man in the middle's behaviour, given the connections to a device and to its server."""
 
 
 def relays(between: Between, device: ServerConnection, server: ClientConnection) -> None:
-    """Pass everything on, both ways."""
+    """Forward all messages unchanged in both directions."""
 
     def down() -> None:
         with suppress(WebSocketException, OSError):
@@ -60,7 +60,7 @@ def relays(between: Between, device: ServerConnection, server: ClientConnection)
 
 @contextmanager
 def between(target: int, act: Act = relays) -> Iterator[Between]:
-    """Stand between a device and the server on this port, on a port of one's own."""
+    """Run the proxy on a port of its own, between devices and the server at the given port."""
     tls, pin = certificate()
     seen = Between(0, pin)
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -89,7 +89,7 @@ def between(target: int, act: Act = relays) -> Iterator[Between]:
 
 
 def certificate() -> tuple[ssl.SSLContext, str]:
-    """A context to serve with, of a certificate made for it, and its pin."""
+    """Return a TLS context for a server with a new certificate, and the pin of its key."""
     made = trustme.CA().issue_cert("127.0.0.1")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.configure_cert(context)
@@ -98,7 +98,7 @@ def certificate() -> tuple[ssl.SSLContext, str]:
 
 
 def written(made: trustme.LeafCert, folder: Path) -> dict[str, object]:
-    """The settings `serve.certificate` and `serve.key` for a certificate, in files of this folder."""
+    """Write a certificate and its key into files in the folder; return the settings that name these files."""
     chain, key = folder / "chain.pem", folder / "key.pem"
     chain.write_bytes(b"".join(part.bytes() for part in made.cert_chain_pems))
     made.private_key_pem.write_to_path(key)

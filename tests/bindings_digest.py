@@ -1,6 +1,7 @@
-"""Prints a digest of all that an engine computes: `python -m tests.bindings_digest KV_TYPE FILE [ADAPTER]`.
+"""Prints a hash of everything that an engine computes: `python -m tests.bindings_digest KV_TYPE FILE [ADAPTER]`.
 
-Run under `LLAMA_CPP_BINDINGS` of each kind, it shows whether both give the same to the bit.
+The environment variable `LLAMA_CPP_BINDINGS` chooses one of two Python bindings of llama.cpp. If both choices print the
+same hash, both bindings compute the same values, bit for bit.
 """
 
 import hashlib
@@ -16,7 +17,9 @@ TEXT = "The heron stood still by the cold river, and nobody called the ferry. "
 
 
 def digest(kv_type: str, file: Path, adapter: Path | None) -> str:
-    """A hash of tokens, logits, features and states, and of what identifies them."""
+    """Return a hash of the tokens, logits, features and KV states that an engine computes, and of the engine's
+    description.
+    """
     assert kv_type in ("f16", "q8_0")
     engine: LlamaCppEngine = LlamaFeatureEngine(
         LlamaModel(file),

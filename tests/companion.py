@@ -1,4 +1,4 @@
-"""A whole server in this process, with the fake engine, on a port of its own."""
+"""Runs a complete companion server in the test's process, with the fake engine, on a port of its own."""
 
 import asyncio
 import logging
@@ -46,7 +46,7 @@ _unheard.setLevel(logging.CRITICAL)  # a phone's own log is no part of what is t
 
 
 class FewPassages:
-    """A corpus in memory, searched exactly."""
+    """A corpus of a few passages in memory, searched exhaustively."""
 
     embedder = FakeEmbedder.fingerprint
 
@@ -58,10 +58,13 @@ class FewPassages:
         return len(self._facts)
 
     def refresh(self) -> None:
-        """Nothing: it never changes."""
+        """Do nothing: this corpus never changes."""
 
     def vector_use(self) -> VectorUse:
         return VectorUse(held=self._vectors.nbytes, read=3 * self._vectors.nbytes)
+
+    def relieve(self) -> None:
+        """Nothing: it is small."""
 
     def search(self, vector: Vector, most: int) -> list[m.PublicPassage]:
         nearness = self._vectors @ vector
@@ -85,7 +88,7 @@ class FewPassages:
 
 
 class Served:
-    """A server that runs in a thread of this process."""
+    """A running companion server in a thread of the test's process."""
 
     def __init__(self, server: CompanionServer, tokens: TokenFile) -> None:
         self.server = server
@@ -120,17 +123,17 @@ class Served:
         assert not self._thread.is_alive()
 
     def cuts(self) -> None:
-        """Cut every connection, as a network would."""
+        """Cut every connection without a closing message, as a network fault would."""
         for connection in self._connections():
             self.on_loop(connection.abort)
 
     def forgets(self) -> None:
-        """Forget every session, as a server does that was restarted."""
+        """Forget every session, as a restarted server does."""
         for session in self.server.sessions.all():
             self.on_loop(partial(self.server.sessions.forget, session))
 
     def dies(self) -> None:
-        """Be gone from one moment to the next, as a process is that was killed."""
+        """Stop at once, without closing sessions or connections in order, like a killed process."""
 
         def die() -> None:
             for socket in list(self.server.listening[0].sockets):
@@ -144,7 +147,7 @@ class Served:
         return [session.connection for session in self.server.sessions.all() if session.connection]
 
     def on_loop(self, call: Callable[[], object]) -> None:
-        """Do something on the server's own thread."""
+        """Run a function on the server's event loop, and wait until it has run."""
         done = threading.Event()
 
         def run() -> None:
@@ -156,7 +159,7 @@ class Served:
 
 
 class Phone:
-    """A device without an app: it says what a test wants, by the rules unless told otherwise."""
+    """A scripted device for tests: sends the messages that a test chooses, by default only valid ones."""
 
     def __init__(self, url: str, token: str, vocabulary: str = "fake", tls: ssl.SSLContext | None = None) -> None:
         self.session = DeviceSession(m.Hello(m.VERSIONS, vocabulary, "fake", "test"))
@@ -229,7 +232,7 @@ def dial(url: str, token: str, tls: ssl.SSLContext | None = None) -> ClientConne
 
 
 class Slow(FakeEngine):
-    """Takes its time for each token."""
+    """A fake engine that takes `seconds` for each decode."""
 
     def __init__(self, seconds: float, sequences: int = 4) -> None:
         super().__init__(sequences=sequences)
@@ -241,10 +244,12 @@ class Slow(FakeEngine):
 
 
 class Cursed(Slow):
-    """Fails with prompts that hold one of these words, in the middle of a batch."""
+    """A fake engine that fails while it decodes a prompt with one of the words BREAKS, DIES or ENDS."""
 
     BREAKS, DIES, ENDS = b"hexed", b"doomed", b"plagued"
-    """One decode fails; every computation from now on does; the thread ends that computes."""
+    """Words in a prompt: with BREAKS one decode fails, with DIES that and every later computation, with ENDS the thread
+    ends.
+    """
 
     def __init__(self, seconds: float = 0.0) -> None:
         super().__init__(seconds)
@@ -272,7 +277,7 @@ def companion(
     sections: Mapping[str, Mapping[str, object]],
     pairing: PairingDesk | None = None,
 ) -> CompanionServer:
-    """A server of this engine and a few passages, its settings changed by section."""
+    """Build a server with the given engine and a few passages; keywords change its settings by section."""
     settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=0.5))
     for name, changes in sections.items():
         settings = replace(settings, **{name: replace(getattr(settings, name), **changes)})
@@ -287,7 +292,7 @@ Pairs = Callable[[TokenFile], PairingDesk]
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Start a server; settings by section: `serve(limits={"connections": 1})`."""
+    """Starts servers; keywords change settings by section, for instance `serve(limits={"connections": 1})`."""
     running: list[Served] = []
 
     def start(

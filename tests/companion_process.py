@@ -1,4 +1,4 @@
-"""A whole server in a process of its own, with the fake engine: to be ended, and killed, as a real one is."""
+"""Runs a complete companion server with the fake engine in a process of its own, which a test can end or kill."""
 
 import logging
 import multiprocessing
@@ -23,8 +23,10 @@ _PROCESSES.set_forkserver_preload(["tests.companion_process"])  # what is import
 
 
 class CompanionProcess:
-    """Started when made. Its log is `log`, everything of it; its engine takes `seconds` for a token, unless another one
-    is made in the process. `spoil` is called there, with the server before it serves.
+    """A server process, started by the constructor. `log` is its complete log.
+
+    Its engine takes `seconds` for a token; `engine` makes another engine, in the server's process. `spoil` is called in
+    that process with the server before it serves.
     """
 
     def __init__(
@@ -56,20 +58,20 @@ class CompanionProcess:
         return self.tokens.create(name, datetime.now(UTC))[1]
 
     def kill(self) -> None:
-        """Be gone at once: SIGKILL."""
+        """Kill the process with SIGKILL."""
         self._process.kill()
 
     def terminate(self) -> None:
-        """SIGTERM."""
+        """Send SIGTERM to the process."""
         self._process.terminate()
 
     def signals(self, number: signal.Signals) -> None:
-        """Send it a signal."""
+        """Send a signal to the process."""
         assert self._process.pid
         os.kill(self._process.pid, number)
 
     def ended(self) -> int | None:
-        """Its exit code, once it has ended."""
+        """Wait until the process has ended, and return its exit code."""
         self._process.join(60)
         return self._process.exitcode
 

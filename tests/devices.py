@@ -1,4 +1,4 @@
-"""A device with a fake model and embedder, real in all else."""
+"""Devices with a fake model and a fake embedder, and everything else real."""
 
 from collections.abc import Callable
 
@@ -17,12 +17,12 @@ def fake_device(
     engine: Callable[[], Engine] = FakeEngine,
     embedder: Callable[[], Embedder] = FakeEmbedder,
 ) -> Device:
-    """A device that needs no weights."""
+    """Build a device that needs no model files."""
     return Device(paths, settings, engine=engine, embedder=embedder)
 
 
 class PulledDevice(Device):
-    """Such a device that has to wait for the catalog's files all the same."""
+    """A fake device that nevertheless waits for the catalog's files."""
 
     def __init__(self, paths: Paths, settings: Settings, embedder: Callable[[], Embedder] = FakeEmbedder) -> None:
         super().__init__(paths, settings, engine=FakeEngine, embedder=embedder)
@@ -32,7 +32,7 @@ class PulledDevice(Device):
 
 
 def device_over(database: Database, settings: Settings, engine: Callable[[], Engine] = FakeEngine) -> Device:
-    """Such a device over a store that is open already; what it keeps in files lies beside that."""
+    """Return a fake device over an open store; its files are beside the store."""
     device = fake_device(Paths.locate({HOME_VARIABLE: str(database.path.parent)}), settings, engine)
     device.database = database
     return device

@@ -1,4 +1,4 @@
-"""Servers and devices that misbehave, and what the tests of these look at."""
+"""Servers and devices that misbehave, and helpers for the tests of such faults."""
 
 import contextlib
 import logging
@@ -30,7 +30,7 @@ def until(holds: Callable[[], object]) -> None:
 
 
 def free_port() -> int:
-    """One that no connection of another test is given before it is used: below those that a system gives out itself."""
+    """Return a free port below those that the system assigns itself, so that no other test's connection gets it."""
     while True:
         port = random.SystemRandom().randrange(20_000, 32_000)
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -38,7 +38,7 @@ def free_port() -> int:
 
 
 def answers(served: Served | CompanionProcess, token: str) -> None:
-    """Check that somebody else is served."""
+    """Check that the server still answers another device."""
     other = Phone(served.url, token).connects()
     request = other.asks(DANUBE)
     assert isinstance(other.until_ended(request), m.Finished)
@@ -47,7 +47,7 @@ def answers(served: Served | CompanionProcess, token: str) -> None:
 
 
 def closing(phone: Phone) -> tuple[m.Closing | None, int | None]:
-    """The last frame that the server says, and the code it closes with."""
+    """Return the server's last frame, and the code with which it closes the connection."""
     said = None
     try:
         while True:
@@ -60,7 +60,7 @@ def closing(phone: Phone) -> tuple[m.Closing | None, int | None]:
 
 @contextlib.contextmanager
 def acting(act: Callable[[ServerConnection], None]) -> Iterator[str]:
-    """A server that acts so with each connection; its address."""
+    """Run a server that calls `act` for each connection; yield its address."""
 
     def handle(connection: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):
@@ -90,7 +90,10 @@ RIVERS = m.PublicPassage(0, "Rivers", "facts/Rivers.txt", FACTS[0][1], 1.0, 1.0)
 
 @contextlib.contextmanager
 def saying(words: str, *, asked: bool = True, tls: ssl.SSLContext | None = None) -> Iterator[str]:
-    """Something that says this on each connection, once it is asked or before, and hangs up; its address."""
+    """Run a server that sends these words on each connection and closes it; yield its address.
+
+    With `asked`, it first reads a request.
+    """
 
     def speaks() -> None:
         with contextlib.suppress(OSError):  # the test is over

@@ -1,4 +1,6 @@
-"""Pipelines driven by hand: each Write gets the next of some texts, each query the passages that a table gives it."""
+"""Runs pipelines without a model: each Write step gets the next of some scripted texts, each query the passages that a
+table names.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -32,7 +34,10 @@ def passages(*numbers: int) -> Passages:
 
 
 def text(said: str, probability: float | Mapping[str, float] = 0.95, *, whole: bool = True) -> Written:
-    """A text of a token a word; `probability` of all, or of those words that it names."""
+    """Return a generated text with one token per word.
+
+    `probability` is that of all tokens, or that of each word that it names.
+    """
     words = re.findall(r"\s*\S+|\s+$", said)
     likely = [probability if isinstance(probability, float) else probability.get(word.strip(), 0.95) for word in words]
     tokens = (WrittenToken(place, word, p) for place, (word, p) in enumerate(zip(words, likely, strict=True)))
@@ -41,7 +46,7 @@ def text(said: str, probability: float | Mapping[str, float] = 0.95, *, whole: b
 
 @dataclass
 class Trace:
-    """What a pipeline asked for, and how it ended."""
+    """The steps that a pipeline asked for, and its answer."""
 
     steps: list[Step] = field(default_factory=list)
     answer: Answer | None = None
@@ -74,8 +79,9 @@ def fed(
     results: Mapping[str, Passages] | None = None,
     inquiry: Inquiry = Inquiry(QUESTION, 3),  # noqa: B008  (frozen)
 ) -> Trace:
-    """Drive the pipeline to its end; behind `texts` the model writes `for_ever`. A query that is not in the table finds
-    passage 1.
+    """Run the pipeline to its end. The model writes `texts` one after the other, and then always `for_ever`.
+
+    A query that is not in the table finds passage 1.
     """
     trace, results = Trace(), results or {}
     model: Iterable[str | Written] = chain(texts, repeat(for_ever))

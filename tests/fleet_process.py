@@ -1,4 +1,7 @@
-"""Replicas with the fake engine behind Ray Serve, in a process of its own. Each gives its pid as its model's name."""
+"""Runs replicas with the fake engine behind Ray Serve, in a process of its own.
+
+Each replica's model name is its process id.
+"""
 
 import os
 import sys
@@ -15,7 +18,7 @@ from tests.companion import Cursed, companion
 
 
 class Named(Cursed):
-    """An engine that tells in which process it is."""
+    """A fake engine whose model name is the id of its process."""
 
     @property
     def info(self) -> EngineInfo:
@@ -23,7 +26,7 @@ class Named(Cursed):
 
 
 def make(tokens: Path) -> Service:
-    """A service as a replica has it."""
+    """Build the service of one replica, with the tokens of the given file."""
     return companion(TokenFile(tokens), Named(0.03), {})
 
 

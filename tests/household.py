@@ -1,4 +1,4 @@
-"""A device of a person with a folder of notes, connected to a real server through a proxy that counts bytes."""
+"""A user's device with a folder of notes, connected to a real server through a proxy that counts bytes."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -32,15 +32,15 @@ from tests.network.proxy import Proxy
 
 OPTIONS = Options(Plan(1, "prompt"), SamplingSettings(), 200, 0.3)
 DEVICE_FREE = Prices(ServerPrice(1000, 1000), 0.1, 0.0, None, 50.0)
-"""Nothing speaks for the server: what moves, moves to the device."""
+"""Prices at which the device is cheaper in every respect: if an answer migrates, it goes on on the device."""
 
 SERVER_FREE = Prices(ServerPrice(0, 0), 1e6, 1.0, 0.5, 1.0)
-"""Everything does."""
+"""Prices at which the server is cheaper in every respect."""
 
 
 @dataclass
 class Home:
-    """A device with a folder that was read, connected to a server through a proxy that counts."""
+    """A user's device that has read a folder, connected to a server through a proxy that counts bytes."""
 
     folder: Path
     database: Database
@@ -65,7 +65,7 @@ class Home:
 
     @property
     def searches(self) -> float:
-        """How often the server was asked."""
+        """The number of requests to the server."""
         (family,) = self.served.server.metrics.search.collect()
         return next(sample.value for sample in family.samples if sample.name.endswith("_count"))
 

@@ -1,4 +1,4 @@
-"""Engine doubles that are inexact, each in a way of its own: what the self-test of exactness has to find."""
+"""Fake engines whose results are inexact, each in its own way, which the self-test of exactness has to detect."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from models.verdict import Check, Verdict
 
 
 class Inexact(FakeEngine):
-    """A double that is exact until something happens; from then on its logits are off by the least bit."""
+    """A fake engine that is exact until `off` is set; from then on its logits differ in the last bit."""
 
     def __init__(self, setting: Setting = Setting("f16")) -> None:  # noqa: B008 (a frozen value)
         super().__init__()
@@ -35,7 +35,7 @@ class Inexact(FakeEngine):
 
 
 class JoinsOff(Inexact):
-    """Joined states give other logits."""
+    """A fake engine that becomes inexact when cached states are joined."""
 
     def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
         super().join(sequence, slices)
@@ -43,7 +43,7 @@ class JoinsOff(Inexact):
 
 
 class RollbackOff(Inexact):
-    """More than sixteen tokens that were rolled back leave a trace."""
+    """A fake engine that becomes inexact when more than sixteen tokens are rolled back at once."""
 
     def rollback(self, sequence: int, count: int) -> None:
         super().rollback(sequence, count)
@@ -51,7 +51,7 @@ class RollbackOff(Inexact):
 
 
 class PassesOff(Inexact):
-    """A pass of eleven tokens rounds otherwise."""
+    """A fake engine whose passes over eleven tokens round differently."""
 
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         self.off = len(tokens) == 11
@@ -59,7 +59,7 @@ class PassesOff(Inexact):
 
 
 class OrderOff(Inexact):
-    """Several states give other logits if others were cut after them."""
+    """A fake engine that becomes inexact when several states are joined of which the last was not also cut last."""
 
     _last: KVSlice | None = None
 
@@ -73,7 +73,7 @@ class OrderOff(Inexact):
 
 
 class RowsOff(Inexact):
-    """A pass over several sequences that hold joined states alone gives other logits."""
+    """A fake engine that is inexact in a pass over several sequences that hold nothing but joined states."""
 
     _whole = False
 

@@ -1,4 +1,4 @@
-"""`jackdaw` as real processes over a home of one person."""
+"""Runs `jackdaw` as real processes with one user's data folder."""
 
 import json
 import os
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 
 class Home:
-    """One person's JACKDAW_HOME."""
+    """One user's data folder (JACKDAW_HOME), in which commands are run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,7 +48,7 @@ class Home:
         return json.loads(done.stdout)
 
     def kill(self, after_s: float, *arguments: str) -> None:
-        """Run the command and end it by SIGKILL so long after its start."""
+        """Run the command, and end it by SIGKILL `after_s` seconds after its start."""
         quiet = subprocess.DEVNULL
         with subprocess.Popen(
             self.command(*arguments), env=self.environment, cwd=ROOT, stdout=quiet, stderr=quiet
@@ -58,7 +58,7 @@ class Home:
 
 
 def home(folder: Path, weights: Path) -> Home:
-    """A new one, with links to the weights."""
+    """Make a new home, with links to the weights."""
     (folder / "data").mkdir(parents=True)
     (folder / "data" / "weights").symlink_to(weights)
     return Home(folder)

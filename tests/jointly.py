@@ -1,4 +1,6 @@
-"""Answers that a device and a server write together, in this process; and the same written by one process alone."""
+"""Joint answers, which a device and a server generate together, in the test's process; and the same answer by one
+process, for comparison.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +31,7 @@ from tests.racing import linked
 DANUBE = "Which countries does the Danube flow through, and where?"
 DIARY = "The Danube flows through ten countries and we saw four of them by boat."
 FREE = SamplingSettings(temperature=3.0, seed=7)
-"""Chance decides as much as what stands in the passages."""
+"""Sampling with so high a temperature that chance decides as much as the passages."""
 
 HOW: list[tuple[Rule, Place]] = [
     ("coupled", "both"),
@@ -44,12 +46,12 @@ by_each_rule = pytest.mark.parametrize(("rule", "place"), HOW)
 
 BOAT = "Our boat was called Jackdaw, and it was blue."
 EVEN = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)[0].similarity
-"""With that, the device's passage weighs as much as the server's."""
+"""The similarity at which the device's passage has the same weight as the server's."""
 WARM = SamplingSettings(temperature=4.0, top_k=40, seed=3)
 
 
 class Flat(Slow):
-    """Hardly prefers one token to another: sixteen of them prove nothing."""
+    """A fake engine with nearly flat logits, so that many different tokens are sampled."""
 
     def _append(self, sequence: int, tokens: Sequence[int]) -> Logits:
         flat: Logits = super()._append(sequence, tokens) / np.float32(200)
@@ -57,7 +59,7 @@ class Flat(Slow):
 
 
 def frames_sent(monkeypatch: pytest.MonkeyPatch) -> list[Frame]:
-    """All that links send from now on."""
+    """Record all frames that links send from now on."""
     sent: list[Frame] = []
     raw = Link._send_raw
 
@@ -71,7 +73,7 @@ def frames_sent(monkeypatch: pytest.MonkeyPatch) -> list[Frame]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What both sides write, and the device's passages, a row each."""
+    """A joint question, with the device's prompt and the similarity of each of its passages."""
 
     together: JointQuestion
     prompt: Prompt
@@ -79,7 +81,7 @@ class Asked:
 
 
 def passage(text: str) -> StoredPassage:
-    """One of a person's own."""
+    """Return a passage of the person's files."""
     return StoredPassage(1, text, 0, None, None, 1, "Diary", "note", None, (), "diary.md")
 
 
@@ -94,7 +96,10 @@ def together(
     rows: int = 1,
     passages: int = 1,
 ) -> Asked:
-    """A question with private passages, a row each, all of which the server may be told about. Greedily as if cold."""
+    """Return a joint question with private passages, one row (prompt) for each.
+
+    The device may send token distributions. The rule "greedy" means temperature 0.
+    """
     if rule == "greedy":
         sampling = SamplingSettings(repetition_penalty=sampling.repetition_penalty, seed=sampling.seed)
     asked = JointQuestion(question, sampling, max_tokens, passages, rows, rule, place, open=True)
@@ -102,7 +107,9 @@ def together(
 
 
 class Written:
-    """An answer, written to its end; `acting` is called at each token, `opening` once the server is asked."""
+    """A joint answer that is generated to its end; `acting` is called at each token, `opening` once the server has the
+    request.
+    """
 
     def __init__(
         self,
@@ -129,7 +136,7 @@ class Written:
 def by_one(
     asked: Asked, passages: Sequence[m.PublicPassage], device: Engine, server: Engine, template: object = CHATML
 ) -> list[int]:
-    """The answer as one process writes it that holds all passages, token by token; its end token included."""
+    """Return the tokens, with the end token, of the answer as a single process with all passages would generate it."""
     local, far = LocalSource(device, template), LocalSource(server, template)  # type: ignore[arg-type]
     trace, request = Trace(), asked.together
     public = public_prompt(request.question, passages, far.template, request.rows)
@@ -164,25 +171,25 @@ def by_one(
 
 
 def public_passages(asked: Asked) -> list[m.PublicPassage]:
-    """What the server finds."""
+    """Return the passages that the server finds."""
     nearest = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], asked.together.passages)
     return [passage for passage in nearest if passage.similarity >= 0.3]
 
 
 def expected(asked: Asked, engine: Callable[[], Engine] = FakeEngine) -> list[int]:
-    """What one process writes."""
+    """Return the answer as a single process with all passages generates it."""
     return by_one(asked, public_passages(asked), engine(), engine())
 
 
 def written(served: Served, asked: Asked, device: FakeEngine | None = None, **rest: object) -> Written:
-    """What both sides write."""
+    """Return the joint answer, written to its end by both sides."""
     with linked(served.url, served.token()) as link:
         assert link.wait(30).connected
         return Written(link, asked, device, **rest)  # type: ignore[arg-type]
 
 
 def at(count: int, act: Callable[[], object]) -> Callable[[Written], None]:
-    """That happens once so many tokens are there."""
+    """Return a function that calls `act` once the answer has `count` tokens."""
 
     def acting(joint: Written) -> None:
         if len(joint.tokens) == count:
@@ -192,12 +199,12 @@ def at(count: int, act: Callable[[], object]) -> Callable[[Written], None]:
 
 
 def idle(served: Served) -> bool:
-    """Whether the server writes nothing."""
+    """Return whether the server is writing nothing."""
     return not len(served.server.generation._batch)
 
 
 class Endless(Slow):
-    """Takes no token for an end."""
+    """A fake engine for which no token ends the answer."""
 
     def is_end(self, token: int) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""What whole processes ask of the kernel, as strace tells it: look-ups of names, sockets, files written."""
+"""Records the system calls of whole processes with strace: name look-ups, sockets and written files."""
 
 import os
 import re
@@ -19,7 +19,9 @@ _WRITES = frozenset(
 _OPENS = frozenset(("open", "openat", "openat2"))
 
 _LOOK_UPS = ("/etc/resolv.conf", "/etc/hosts", "port=htons(53)")
-"""What whoever looks a name up opens, connects to or sends to, unless a service does it: sockets tell that."""
+"""Parts of the system calls by which a program looks up a host name itself; a service that does it is seen by its
+socket.
+"""
 
 _DEVICES = ("/dev/null", "/dev/tty", "/dev/ptmx", "/dev/pts/")
 
@@ -34,7 +36,10 @@ _BYTECODE = re.compile(r"/__pycache__(?:/[^/]+\.pyc(?:\.\d+)?)?$")
 
 
 def strace() -> str:
-    """The program. Where it is missing or may not trace, a test fails in CI, and elsewhere says what is not proven."""
+    """The path of strace.
+
+    If it is missing or may not trace, a test fails in CI; elsewhere it is skipped with a message.
+    """
     program = shutil.which("strace")
     if (
         program
@@ -50,7 +55,7 @@ def strace() -> str:
 
 
 def watched(folder: Path, command: Sequence[str]) -> list[str]:
-    """The command under strace, which writes a file for each process and thread into the folder."""
+    """Return the command with strace before it, which writes a file for each process and thread into the folder."""
     folder.mkdir()
     calls = ",".join(["%network", *(f"?{name}" for name in sorted({*_WRITES, *_OPENS, "io_uring_setup"}))])
     options = ["-ff", "-qq", "-y", "-s", "256", "--seccomp-bpf", "-e", f"trace={calls}", "-e", "signal=none"]
@@ -58,16 +63,17 @@ def watched(folder: Path, command: Sequence[str]) -> list[str]:
 
 
 def calls(folder: Path) -> Iterator[str]:
-    """Every call that was written into the folder."""
+    """Return every system call recorded in the folder."""
     for file in sorted(folder.iterdir()):
         yield from file.read_text("utf-8", "replace").splitlines()
 
 
 def leaks(calls: Iterable[str], allowed: Sequence[Path], current: Path) -> list[str]:
-    """The calls that look a name up, have an internet socket that is not of these processes on loopback, connect to a
-    service of this machine, or change a file outside `allowed`.
+    """Return the calls that look up a name, use an internet socket other than on loopback between these processes,
+    connect to a service of this machine, or change a file outside `allowed`.
 
-    `current` is the folder in which the processes started. Bytecode may be written anywhere, and devices of terminals.
+    `current` is the folder in which the processes started. Python's bytecode and terminal devices may be written
+    anywhere.
     """
     seen = [(call[1], call[2], line) for line in calls if (call := _CALL.match(line))]
     listening = {
@@ -94,7 +100,9 @@ def leaks(calls: Iterable[str], allowed: Sequence[Path], current: Path) -> list[
 
 
 def _is_strange(rest: str, bound: set[str]) -> bool:
-    """Whether a socket that was made is neither of this machine's own kind nor bound or connected on loopback."""
+    """Return whether a new socket may reach beyond this machine: neither a Unix socket nor bound or connected on
+    loopback.
+    """
     if rest.startswith("AF_UNIX") or " = -1 " in rest:
         return False
     made = _SOCKET.search(rest)
@@ -115,7 +123,7 @@ def _is_loopback(address: str) -> bool:
 
 
 def _written(name: str, rest: str, current: Path) -> list[str]:
-    """The paths that a call would write; none where it only reads, or finds that a file is there or is not."""
+    """Return the paths that a call writes; none if it only reads, or only finds out whether a file exists."""
     if name not in _WRITES and not (name in _OPENS and re.search(r"O_(WRONLY|RDWR|CREAT|TRUNC)", rest)):
         return []
     if rest.endswith(("= -1 EEXIST (File exists)", "= -1 ENOENT (No such file or directory)")):

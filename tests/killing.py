@@ -1,6 +1,6 @@
-"""A server killed in the middle of an answer, over a network, and what the reader saw of it.
+"""Kills a server in the middle of an answer, over a simulated network, and records what the reader sees.
 
-The server is a real process with the fake engine, so that what it should have written is known to the token.
+The server is a real process with the fake engine, so that every token that it should have generated is known.
 """
 
 import random
@@ -20,15 +20,17 @@ from tests.racing import DEAR_SERVER, EVEN, TEXT, Raced, linked, terms
 
 Kind = Literal["plain", "moving", "guarded", "spared"]
 KINDS: tuple[Kind, ...] = ("plain", "moving", "guarded")
-"""An answer shown as it comes, one that is to move to the device, one shown behind a buffer against this.
+"""The kinds of answers: shown as it comes; migrating to the device; shown from a buffer that hides the server's death.
 
-"spared" is guarded, and nobody is killed: what is seen there is the machine's doing.
+A fourth kind, "spared", is "guarded" without a kill: its delays are caused by the machine alone.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Tokens a second: of the server, of the device, of the reader; seconds until the device is said to be ready."""
+    """The rates of server, device and reader in tokens a second, and the seconds (`ready_s`) until the device is
+    reported ready to take over.
+    """
 
     server: float
     device: float
@@ -38,9 +40,12 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """`at_s`: after the first token shown. `full`: the buffer could hide a hand-over. `longest_gap_s`: shown.
+    """What the reader saw of an answer whose server was killed. `at_s` is the time of the kill after the first token
+    shown; `full`: the buffer held enough tokens to hide a hand-over; `longest_gap_s` is the longest time between two
+    tokens shown.
 
-    `stall_s`: how much longer than it asked for a thread slept meanwhile at worst, which is the machine's doing.
+    `stall_s` is the longest delay with which this machine woke a sleeping thread meanwhile, which no product code can
+    avoid.
     """
 
     kind: Kind
@@ -54,7 +59,7 @@ class Killed:
 
 
 class _Stalls:
-    """How late this process' threads are woken, at worst, from entry to exit."""
+    """Measures the longest delay with which a thread of this process is woken."""
 
     worst_s = 0.0
 
@@ -76,7 +81,7 @@ class _Stalls:
 
 
 def kill(folder: Path, kind: Kind, chance: random.Random, pace: Pace, way: Conditions) -> Killed:
-    """One answer, and SIGKILL at a random moment of the server's writing."""
+    """Generate one answer, and kill the server with SIGKILL at a random moment of it."""
     process = CompanionProcess(folder, 1 / pace.server)
     conditions = terms(
         DEAR_SERVER if kind == "moving" else EVEN,

@@ -1,6 +1,6 @@
-"""A home where processes work ahead that are killed, or that run side by side, with fakes for the models.
+"""A data folder whose processes do background work with fake models and are killed, or run side by side.
 
-Run as a program, this file is the process whose children those are.
+Run as a program, this file is the parent of those processes.
 """
 
 import os
@@ -33,7 +33,7 @@ from storage.paths import HOME_VARIABLE, Paths
 from tests.devices import fake_device
 
 KV_LIMIT = 20_000
-"""Bytes: about eight slices of the fake engine."""
+"""The limit of the cache of KV states in bytes, which about eight slices of the fake engine fill."""
 
 OPTIONS = Options(Plan(2, "prompt"), SamplingSettings(), 60, 0.1, evidence=False, bare="one")
 TOOLS = ["drill", "saw", "lamp", "ladder", "hammer", "rake", "kettle", "tent", "radio", "bicycle", "piano", "globe"]
@@ -43,7 +43,7 @@ SENTENCES = [f"{NAMES[number % len(NAMES)]} has borrowed the {tool}." for number
 
 @dataclass(frozen=True)
 class Home:
-    """The parts over one folder, with fakes for the models."""
+    """The device's parts that use one data folder, with fake models."""
 
     database: Database
     assistant: Assistant
@@ -51,14 +51,14 @@ class Home:
     tree: QKVTree
 
     def ask(self, question: str, **changed: Any) -> Answer:
-        """The answer to a question, kept as the program keeps it."""
+        """Return the answer to a question; it is stored as the program stores it."""
         *_, last = self.assistant.ask(question, replace(OPTIONS, **changed))
         assert isinstance(last, Answer)
         return last
 
 
 def home(folder: Path, engine: FakeEngine | None = None, limit: int = KV_LIMIT) -> Home:
-    """The home in that folder, opened by this process."""
+    """Open the data folder in this process, with fake models."""
     cache = Cache(threshold=0.999, qa_mb=1000.0, kv_mb=limit / 1_000_000, eviction="lfu")
     paths = Paths.locate({HOME_VARIABLE: str(folder)})
     device = fake_device(paths, Settings(cache=cache), lambda: engine or FakeEngine())
@@ -66,7 +66,7 @@ def home(folder: Path, engine: FakeEngine | None = None, limit: int = KV_LIMIT) 
 
 
 class Guesses:
-    """Questions without end, each of them new."""
+    """Makes predicted questions without end, each of them different."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -79,7 +79,7 @@ class Guesses:
 
 
 def populate(folder: Path, seed: int, steps: int, limit: int) -> None:
-    """Work ahead; note each answer once it is said to be kept."""
+    """Do background work; append each answer's question to a file once the answer counts as kept."""
     parts = home(folder, limit=limit)
     guesses: Any = Guesses(seed)
     work = Population(parts.assistant, OPTIONS, parts.bank, parts.tree, parts.bank.counters, guesses, cutoff=1.0)
@@ -92,7 +92,7 @@ def populate(folder: Path, seed: int, steps: int, limit: int) -> None:
 
 
 def child(folder: Path, seed: int, steps: int, limit: int = KV_LIMIT) -> int:
-    """A process that works ahead; its id."""
+    """Start a process that does background work; return its id."""
     if process := os.fork():
         return process
     code = 1
@@ -104,11 +104,11 @@ def child(folder: Path, seed: int, steps: int, limit: int = KV_LIMIT) -> int:
 
 
 def kill_again_and_again(folder: Path, kills: int) -> None:
-    """Kill so many processes that work ahead, one after the other, each at a random moment."""
+    """Kill `kills` processes that do background work, one after the other, each at a random moment."""
     chance = random.Random(1)
     began = time.monotonic()
     os.waitpid(child(folder, kills, steps=3), 0)
-    # As long as it takes here, now: a busy machine would else be killed before it has begun.
+    # Measured here and now: on a busy machine, a fixed time would end before the process works.
     longest = 2 * (time.monotonic() - began)
     for seed in range(kills):
         process = child(folder, seed, steps=10**9)
@@ -119,7 +119,7 @@ def kill_again_and_again(folder: Path, kills: int) -> None:
 
 
 def run_side_by_side(folder: Path, processes: int) -> None:
-    """So many processes at once, each with another limit."""
+    """Run several processes at once, each with a different limit of the cache of KV states."""
     children = [child(folder, seed, steps=60, limit=KV_LIMIT // (seed + 1)) for seed in range(processes)]
     for process in children:
         _, status = os.waitpid(process, 0)
@@ -127,7 +127,7 @@ def run_side_by_side(folder: Path, processes: int) -> None:
 
 
 def run(what: str, folder: Path, number: int) -> None:
-    """This file as a program: forked from a process with threads, children would inherit their locks."""
+    """Run this file as a program: processes forked from a process with threads would inherit their locks."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, __file__, what, str(folder), str(number)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -135,7 +135,7 @@ def run(what: str, folder: Path, number: int) -> None:
 
 
 def read_notes(folder: Path) -> None:
-    """Make the home: a note for each tool, read."""
+    """Write a note about each tool, and read all notes into the store."""
     notes = folder / "notes"
     notes.mkdir()
     for tool, sentence in zip(TOOLS, SENTENCES, strict=True):
@@ -146,7 +146,9 @@ def read_notes(folder: Path) -> None:
 
 
 def join_all(tree: QKVTree) -> int:
-    """Join every row's file behind its parents'; how many there are."""
+    """Load the state of every row of the table, after its parents' states, into an engine; return the number
+    of rows.
+    """
     rows = {row.name: row for row in tree.rows.all()}
 
     def chain(row: SliceRow) -> list[SliceRow]:
@@ -160,12 +162,12 @@ def join_all(tree: QKVTree) -> int:
 
 
 def announced(folder: Path) -> set[str]:
-    """Questions whose answers were said to be kept."""
+    """Return the questions that a killed process had reported as answered and stored."""
     return set((folder / "kept").read_text().splitlines())
 
 
 def lost(folder: Path, parts: Home) -> set[str]:
-    """Those of them that have no answer."""
+    """Return the announced questions that have no answer."""
     questions = announced(folder)
     assert questions
     return questions - {entry.question for entry in parts.bank.entries.all() if entry.answer}

@@ -1,4 +1,4 @@
-"""Shorter or longer waits for a companion server than a person's."""
+"""Shorter or longer time limits for a companion server than in the product."""
 
 from dataclasses import replace
 
@@ -8,5 +8,5 @@ from device_app.companion import waiting
 
 
 def wait_at_most(monkeypatch: pytest.MonkeyPatch, **seconds: float) -> None:
-    """Wait for a server so many seconds, by kind of wait, until the test ends."""
+    """Set time limits for waiting on a server (fields of `WaitLimits`) until the test ends."""
     monkeypatch.setattr(waiting, "LIMITS", replace(waiting.LIMITS, **seconds))

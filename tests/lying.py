@@ -1,7 +1,7 @@
-"""A server that lies: a real one, behind a WebSocket server that says something else than it did.
+"""Runs a server that sends wrong messages: a real one, behind a WebSocket server that changes its messages.
 
-What passes is decoded, changed by a `Lie` and numbered again: a lie may add events, leave some out, or put others in
-their place. The real server hears what the device says, as it is.
+Each message is decoded, changed by a `Lie` and numbered again: a lie may add events, leave some out, or replace them.
+The real server gets the device's messages unchanged.
 """
 
 import contextlib
@@ -22,13 +22,13 @@ from tests.companion import Served, dial
 
 Said = m.Event | m.Welcome | m.Goaway | m.Closing | m.Pong
 Lie = Callable[[Said], Iterable[Said | list[Any] | bytes | str | None]]
-"""What is said in the place of a message: messages and events, which need not be within their bounds, frames as they
-are, or nothing more at all, ever (None).
+"""A function that returns what is sent in place of a message of the server: messages and events, which may be invalid;
+raw frames; None: send no more.
 """
 
 
 def honest(said: Said) -> Iterable[Said]:
-    """No lie."""
+    """Return the message unchanged: this `Lie` changes nothing."""
     return (said,)
 
 
@@ -41,7 +41,7 @@ class _Mouth:
         self._numbers: dict[int, int] = {}  # of the events that were said, by those that they come from
 
     def up(self) -> None:
-        """What the device says, its acknowledgements in the numbers that the server knows."""
+        """Pass the device's messages on, with the acknowledged numbers replaced by the server's own."""
         for frame in self._device:
             said = codec.from_device(frame)
             if isinstance(said, m.Hello):
@@ -52,7 +52,7 @@ class _Mouth:
                 self._server.send(codec.device_frame(m.Acknowledge(max(known))))
 
     def down(self) -> None:
-        """What the server says, and what becomes of it."""
+        """Pass the server's messages on, changed by the lie."""
         silent = False
         for frame in self._server:
             said = codec.from_server(frame)
@@ -78,9 +78,10 @@ class _Mouth:
 
 @contextlib.contextmanager
 def lying(served: Served, token: str, lie: Callable[[], Lie], versions: tuple[int, ...] = m.VERSIONS) -> Iterator[str]:
-    """A server in front of this one that lies on each connection as a new `lie()` says; its address.
+    """Run a server in front of `served` that changes its messages by a new `lie()` for each connection; yield its
+    address.
 
-    It speaks these versions, whatever the device does.
+    It offers the protocol versions `versions`, whatever versions the device speaks.
     """
 
     def handle(connection: ServerConnection) -> None:

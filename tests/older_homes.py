@@ -1,4 +1,4 @@
-"""Homes as earlier revisions left them."""
+"""Makes data folders as earlier revisions left them."""
 
 import os
 import sqlite3
@@ -16,7 +16,7 @@ READ_AT = 1_700_000_000
 
 
 def write_notes(folder: Path) -> None:
-    """The files that the home has read, as old as they were."""
+    """Write the files that the data folder's store has read, with the modification time that the store recorded."""
     folder.mkdir()
     for name, text in NOTES.items():
         (folder / name).write_text(text)
@@ -24,7 +24,9 @@ def write_notes(folder: Path) -> None:
 
 
 def make_store(path: Path, version: int, notes: Path | None = None) -> None:
-    """A store of an earlier schema, with the rows of the home that read `notes` where the schema has their tables."""
+    """Make a store with the schema `version`, and insert the rows of a home that has read `notes`, as far as the schema
+    has their tables.
+    """
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous = OFF")
     for step in migrations.STEPS[:version]:
@@ -43,7 +45,7 @@ def make_store(path: Path, version: int, notes: Path | None = None) -> None:
 
 
 def schema(path: Path) -> list[tuple[str, str, str, str | None]]:
-    """What a store is made of, as SQLite keeps it."""
+    """Return the store's tables and indexes, as SQLite lists them."""
     connection = sqlite3.connect(path)
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name").fetchall()
     connection.close()

@@ -1,6 +1,6 @@
-"""What an administrator does as root in the folder of a service that runs as another user, and what that user sees.
+"""Lets root work in the data folder of a service that runs as another user, and checks what that user can then use.
 
-`python -m tests.owning HOME` in a namespace of its own (`run`), where root is root of the namespace alone.
+`python -m tests.owning HOME` runs in a user namespace (`run`), where root is root of the namespace only.
 """
 
 import json
@@ -18,11 +18,14 @@ from models.catalog import Entry, Weights
 from storage.paths import Paths
 
 SERVICE = 4321
-"""Of the service, as user and group; and so it is outside of the namespace."""
+"""The user and group id of the service, inside and outside of the namespace."""
 
 
 def run(home: Path) -> dict[str, object]:
-    """Do it there, and tell what came of it. Where that cannot be, a test fails in CI and is skipped elsewhere."""
+    """Run `main` in a user namespace; return what it printed.
+
+    If that is impossible, the test fails in CI and is skipped elsewhere.
+    """
     here = Path(__file__).parents[1]
     waiting = 'echo ready; read go; exec "$@"'
     command = [
@@ -68,7 +71,7 @@ def _not_proven(error: OSError) -> NoReturn:
 
 
 class _Pulled(Weights):
-    """Weights that are pulled from nowhere."""
+    """Fake model files, written instead of downloaded."""
 
     def pull(self, entry: Entry, progress: object = None) -> bool:
         (self.folder / "graph").mkdir()
@@ -98,7 +101,7 @@ def _administer(home: Path) -> None:
 
 
 def _look(home: Path) -> dict[str, object]:
-    """As the service's user."""
+    """As the service's user, use the files that root wrote; return which operations succeeded."""
     from cloud_server.access.pairing import PairingFile
     from cloud_server.access.tokens import TokenFile, new_token
     from cloud_server.retrieval.search import IndexCorpus
@@ -116,7 +119,7 @@ def _look(home: Path) -> dict[str, object]:
 
 
 def main(home: Path) -> None:
-    """Both, in two processes: root's files first."""
+    """As root, write the service's files in the folder; then use them as the service's user, in another process."""
     os.chown(home, SERVICE, SERVICE)
     _administer(home)
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""A server of this process that pairs, with a certificate of its own and a clock moved by hand."""
+"""A server in the test's process that pairs devices, with a certificate of its own and a clock that the test moves."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ __all__ = ["serve"]
 
 
 class Clock:
-    """The server's."""
+    """The server's clock, moved by hand."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -31,7 +31,7 @@ class Clock:
 
 @dataclass
 class Pairing:
-    """A server, the file of its code, and the pin of its key."""
+    """A server that pairs devices, the file with its pairing code, and the hash (pin) of its TLS key."""
 
     served: Served
     file: PairingFile
@@ -39,13 +39,13 @@ class Pairing:
     clock: Clock
 
     def opens(self, name: str = "") -> tuple[Record, Invitation]:
-        """A new code, and what its QR code says."""
+        """Make a new pairing code; return its record, and the content of its QR code."""
         record, secret = self.file.open(self.pin, name, self.clock())
         return record, Invitation(secret, (f"127.0.0.1:{self.served.port}",), self.pin)
 
     @property
     def names(self) -> list[str]:
-        """Who may use the server."""
+        """Return the names of all valid access tokens."""
         return [entry.name for entry in self.served.tokens.entries()]
 
 
@@ -60,7 +60,7 @@ def pairing(tmp_path: Path, serve: Serve) -> Pairing:
 
 
 def pin_of_file(certificate: Path) -> str:
-    """The pin of the first certificate in a file of PEM."""
+    """Return the pin (a hash of the public key) of the first certificate in a PEM file."""
     from cryptography import x509
     from cryptography.hazmat.primitives.serialization import Encoding
 

@@ -1,4 +1,4 @@
-"""Races between this process' fake engine and a server, and what is shown of them, when."""
+"""Races between the test process's fake engine and a server, and the times at which their tokens are shown."""
 
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -26,7 +26,7 @@ from tests.companion import FACTS
 
 QUESTION = Question("Which countries does the Danube flow through, and where?", SamplingSettings(), 200, 1)
 TEXT = FACTS[0][1]
-"""What both sides answer."""
+"""The answer that both sides generate."""
 
 Result = TypeVar("Result")
 
@@ -39,21 +39,21 @@ DEAR_SERVER = Costs(0.001, 0.001, 1, 1)
 def terms(
     costs: Costs = EVEN, reading_rate: float = 50.0, ready_s: float = 0.1, rate: float = 200.0, *, guarded: bool = False
 ) -> Terms:
-    """What is known of two sides that write at the same rate and may both write the answer."""
+    """Return the terms for two sides that write at the same rate and may both write the answer."""
     rates: dict[Side, float] = {"device": rate, "server": rate}
     return Terms(costs, 100, rates, reading_rate, lambda side, length: ready_s, lambda written: 200.0, guarded=guarded)
 
 
 @contextmanager
 def linked(url: str, token: str, vocabulary: str = "fake", authority: str | None = None) -> Iterator[Link]:
-    """A link, whatever becomes of it."""
+    """Open a link to this address with this token; close it afterwards."""
     with linked_with(Credentials(url, token, authority), vocabulary) as link:
         yield link
 
 
 @contextmanager
 def linked_with(credentials: Credentials, vocabulary: str = "fake") -> Iterator[Link]:
-    """The same with what a device keeps of its server."""
+    """Open a link with stored credentials; close it afterwards."""
     link = Link(credentials, m.Hello(m.VERSIONS, vocabulary, "fake", "test"))
     try:
         yield link
@@ -62,7 +62,7 @@ def linked_with(credentials: Credentials, vocabulary: str = "fake") -> Iterator[
 
 
 def drained(search: Generator[object, None, Result]) -> Result:
-    """What comes of it, whatever it tells meanwhile."""
+    """Run the generator to its end, ignore what it yields, and return its result."""
     while True:
         try:
             next(search)
@@ -71,7 +71,7 @@ def drained(search: Generator[object, None, Result]) -> Result:
 
 
 class Raced:
-    """A race, run to its end: `at` are the moments at which its tokens were shown; `acting` is called at each."""
+    """A race, run to its end: `at` are the times at which its tokens were shown; `acting` is called at each token."""
 
     def __init__(
         self,
@@ -100,11 +100,11 @@ class Raced:
 
     @property
     def gaps(self) -> list[float]:
-        """Seconds between two tokens shown."""
+        """The seconds between each two tokens shown."""
         return [after - before for before, after in pairwise(self.at)]
 
     @property
     def waiting(self) -> int:
-        """Tokens of the server's that have come and were not shown."""
+        """The number of the server's tokens that have arrived but are not shown yet."""
         streams = self.race._sides._server._streams
         return streams[-1]._next - len(self.at) if streams else 0

@@ -1,4 +1,4 @@
-"""A server whose pipeline says that it looks things up, for tests of what becomes of that."""
+"""A server whose pipeline reports rounds of retrieval, for tests of what the device does with the reports."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,9 @@ BEHIND = Round("hyde", ("Who pairs for life?", "Where?"), (RIVERS, BIRDS))
 def looks_up(
     monkeypatch: pytest.MonkeyPatch, before: Sequence[Round] = (BEFORE,), behind: Sequence[Round] = (BEHIND,)
 ) -> None:
-    """Every server that starts offers two pipelines, and says these rounds before plain's sources and behind them."""
+    """Let every server offer two pipelines, and report the rounds `before` and `behind` before and after its plain
+    pipeline runs.
+    """
     answer = Pipeline.answer
 
     async def answered(self: Pipeline, turn: Turn) -> None:

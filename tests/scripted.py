@@ -8,8 +8,9 @@ from models.fake import END, FakeEngine
 
 
 class Scripted(FakeEngine):
-    """Replies to a prompt that holds one of the keys with its text, for ever where that is None, and to others as the
-    fake does. Characters of `unsure` are written with a small probability.
+    """Replies to a prompt that contains one of the keys with the key's text, to other prompts as the fake engine does.
+
+    A reply of None never ends. Characters of `unsure` get a small probability.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Two sessions in one process, whose frames arrive at once; and what is said in them."""
+"""A device's and a server's protocol session in one process, whose frames arrive at once, and messages for them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ PASSAGE = m.PublicPassage(7, "Bergen", "cities.jsonl", "Bergen is a city.", 0.8,
 
 
 def ask(request: int = 1, **changes: object) -> m.Ask:
-    """A question that is answered, with credit for ten tokens."""
+    """Return a question to be answered, with credit for ten tokens."""
     fields: dict[str, object] = {
         "question": "Where is Bergen?",
         "generate": True,
@@ -39,7 +39,7 @@ def ask(request: int = 1, **changes: object) -> m.Ask:
 
 @dataclass
 class Link:
-    """Two sessions whose frames arrive at once, and what came out at either end."""
+    """A device's and a server's session whose frames arrive at once, and the messages that each received."""
 
     device: DeviceSession = field(default_factory=lambda: DeviceSession(HELLO))
     server: ServerSession = field(default_factory=lambda: ServerSession(SESSION, OFFER))
@@ -47,7 +47,7 @@ class Link:
     at_server: list[AtServer] = field(default_factory=list)
 
     def connect(self) -> "Link":
-        """Begin a connection."""
+        """Open a connection between the two sessions."""
         [hello] = self.device.connect()
         said = codec.from_device(hello)
         assert isinstance(said, m.Hello)
@@ -55,31 +55,31 @@ class Link:
         return self
 
     def to_device(self, frames: Sequence[Frame]) -> None:
-        """Carry frames down, and what they cause back up."""
+        """Deliver frames to the device, and its replies to the server."""
         for frame in frames:
             arrived = self.device.receive(frame)
             self.at_device += arrived.events
             self.to_server(arrived.frames)
 
     def to_server(self, frames: Sequence[Frame]) -> None:
-        """Carry frames up, and what they cause back down."""
+        """Deliver frames to the server, and its replies to the device."""
         for frame in frames:
             arrived = self.server.receive(frame)
             self.at_server += arrived.events
             self.to_device(arrived.frames)
 
     def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Ping) -> None:
-        """The device says something."""
+        """Send a message from the device."""
         self.to_server(self.device.send(message))
 
     def answers(self, *events: m.Event | m.Goaway) -> None:
-        """The server says something."""
+        """Send a message from the server."""
         for event in events:
             self.to_device(self.server.send(event))
 
 
 def refused(code: CloseCode, frame: Frame, side: DeviceSession | ServerSession) -> None:
-    """The side refuses the frame with that code, and then everything."""
+    """Check that the session refuses the frame with this close code, and refuses every later frame."""
     with pytest.raises(ProtocolError) as caught:
         side.receive(frame)
     assert caught.value.code == code
@@ -89,11 +89,11 @@ def refused(code: CloseCode, frame: Frame, side: DeviceSession | ServerSession) 
 
 
 def event(seq: int, said: m.Event) -> Frame:
-    """The frame of an event, whatever a session would say of it."""
+    """Return the frame of an event, without the checks of a session."""
     return codec.server_frame(m.Numbered(seq, said))
 
 
 def lossy(link: Link, *said: m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts) -> None:
-    """The device says it, and nobody hears."""
+    """Let the device send messages that are lost on the way."""
     for message in said:
         assert link.device.send(message)

@@ -1,8 +1,9 @@
-"""A phone's Termux, simulated: processes that see Android's Python, a home and PREFIX of their own, and `termux-*`
-commands that answer as real ones do, hang, deny, answer nonsense or are missing.
+"""Simulates the Termux app of an Android phone, for tests.
 
-Nothing of the machine's PATH is there but a few tools, so no compiler. The Python is that of the tests, or a 3.14 where
-one is installed with the product's dependencies (`python()`).
+Processes see Android's Python platform, a home and PREFIX of their own, and fake `termux-*` commands that answer as
+real ones do, hang, deny, print nonsense or are missing. Of the machine's PATH only a few tools are there, and no
+compiler. The Python is that of the tests, or a 3.14 where one is installed with the product's dependencies
+(`python()`).
 """
 
 import functools
@@ -11,11 +12,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +28,9 @@ FILES = "data/data/com.termux/files"
 
 _SHAPE = '''"""Termux's Python, as its libraries see it."""
 
+import ctypes  # before the platform changes: on Android it opens libpython
 import os
+import platform
 import sys
 
 import psutil  # Termux's own takes Android for Linux
@@ -41,6 +46,9 @@ _built = f"_sysconfigdata_{sys.abiflags}_{sys.platform}_{getattr(sys.implementat
 os.environ["_PYTHON_SYSCONFIGDATA_NAME"] = _built
 sys.platform = "android"
 sys.getandroidapilevel = lambda: 24
+if hasattr(platform, "android_ver"):  # from Python 3.13 on; it asks Android's libc
+    _version = platform.AndroidVer("14", 34, "Example", "SM8550", "phone", False)
+    platform.android_ver = lambda *_, **__: _version
 for _name in ("link", "getloadavg", "getxattr", "setxattr", "listxattr", "removexattr"):
     if hasattr(os, _name):
         delattr(os, _name)
@@ -95,7 +103,7 @@ class Wrong(Enum):
 
 
 def battery(percentage: float = 64, plugged: str = "UNPLUGGED", temperature: float = 31.2) -> dict[str, Any]:
-    """What `termux-battery-status` prints."""
+    """Return what `termux-battery-status` prints."""
     return {
         "present": True,
         "technology": "Li-ion",
@@ -145,7 +153,7 @@ MESSAGES: list[dict[str, Any]] = [
         "_id": 43,
     },
 ]
-"""What `termux-sms-list` prints: `sender` only for contacts, "You" on messages that were sent."""
+"""The output of `termux-sms-list`: `sender` is set only for contacts, and is "You" for messages that were sent."""
 
 CONTACTS = [
     {"name": "Anna Lindqvist", "number": "+46 70-123 45 67"},
@@ -183,7 +191,7 @@ ANSWERS: Mapping[str, Any] = {
     "termux-clipboard-set": "",
     "termux-contact-list": CONTACTS,
     "termux-dialog": {"code": -1, "text": "When is the dentist?"},
-    "termux-job-scheduler": "Scheduling Job 52135 with response 1\n",
+    "termux-job-scheduler": "Scheduling Job 52135: /jobs/jackdaw (periodic: 900000ms) (while charging) - response 1\n",
     "termux-notification": "",
     "termux-notification-list": NOTIFICATIONS,
     "termux-notification-remove": "",
@@ -213,6 +221,7 @@ class Phone:
     def __init__(self, folder: Path) -> None:
         self.files = folder / FILES
         self.home, self.prefix = self.files / "home", self.files / "usr"
+        self.python = python()
         self.bin, self._state = self.prefix / "bin", folder / "termux"
         for each in (self.home, self.bin, self.prefix / "tmp", self._state):
             each.mkdir(parents=True)
@@ -249,13 +258,13 @@ class Phone:
         }
 
     def answers(self, name: str, answer: Any) -> None:
-        """Let a command print this: text as it is, anything else as JSON."""
+        """Set the output of a command: text as it is, anything else as JSON."""
         printed = self._state / f"{name}.out"
         printed.write_text(answer if isinstance(answer, str) else json.dumps(answer, indent=2) + "\n")
         self.script(name, f"cat {printed}")
 
     def goes_wrong(self, how: Wrong, *names: str) -> None:
-        """Let these commands misbehave."""
+        """Let these commands misbehave in the given way."""
         for name in names:
             if how is Wrong.DENIES:
                 self.answers(name, _DENIAL)
@@ -283,15 +292,19 @@ class Phone:
         calls = [call.removesuffix("\0").split("\0") for call in text.split("\1")[:-1]]
         return [call for call in calls if not names or call[0] in names]
 
+    def forget_calls(self) -> None:
+        """Clear the record of calls."""
+        (self._state / "calls").unlink(missing_ok=True)
+
     def input_of(self, name: str) -> str:
-        """What a command was last given as its input."""
+        """Return what a command last got on its standard input."""
         return (self._state / f"{name}.in").read_text()
 
     def command(self, *arguments: str, fakes: bool = True) -> list[str]:
         """The command line of `jackdaw`; with `fakes`, its model and embedder need no weights."""
         make = "fake_device" if fakes else "None"
         code = f"from device_app.cli import main; from tests.devices import fake_device; main({make})"
-        return [python(), "-c", code, *arguments]
+        return [self.python, "-c", code, *arguments]
 
     def run(
         self, *arguments: str, fakes: bool = True, text: str | None = None, own: Mapping[str, str] | None = None
@@ -343,6 +356,18 @@ class Phone:
 def phone(tmp_path: Path) -> Phone:
     """A phone whose commands all answer."""
     return Phone(tmp_path)
+
+
+def ended(pid: int) -> bool:
+    """Return whether the process ends within 10 s; a zombie counts as ended."""
+    for _ in range(1_000):
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 @functools.cache

@@ -1,4 +1,6 @@
-"""The documents: links lead somewhere, commands they name exist, and their tables list the rooms there are."""
+"""The documentation: links lead somewhere, named commands exist, and its tables list all folders of product code
+("rooms").
+"""
 
 import re
 import shlex
@@ -48,7 +50,7 @@ def _anchors(page: str) -> set[str]:
 
 
 def _commands(page: str) -> Iterator[list[str]]:
-    """The words of each command of ours in a code block or inline."""
+    """Yield the words of each Jackdaw command in the page's code blocks and inline code."""
     lines = [line for _, block in FENCE.findall(_text(page)) for line in block.splitlines()]
     prompts = [re.sub(r"^[$#] ", "", line) for line in lines if re.match(r"[$#] ", line)]
     for text in (*prompts, *INLINE.findall(_prose(page))):
@@ -70,7 +72,7 @@ def _child(group: click.Group, name: str) -> click.Command | None:
 
 
 def _mistake(words: list[str]) -> str:
-    """What is wrong with a command, or nothing."""
+    """Return what is wrong with a command; empty if nothing is."""
     program, *arguments = words
     if program == "scripts/bench" and arguments and arguments[0] not in (*BENCHMARKS, "NAME", "--help"):
         return f"no benchmark {arguments[0]}"
@@ -121,7 +123,7 @@ def test_wrong_commands_are_seen() -> None:
 
 
 def test_the_tables_list_every_room() -> None:
-    """A row of a table may name several rooms. A room is a folder of product code."""
+    """Every folder of product code (a "room") is in a table of the documentation; a row may name several rooms."""
     rows = [row for page in PAGES for row in re.findall(r"^\| (`[^|]+/`) \|", _text(page), re.MULTILINE)]
     listed = {folder for row in rows for folder in INLINE.findall(row) if folder.startswith(PACKAGES)}
     held = {f"{parent}/" for name in _tracked("*.py") for parent in Path(name).parents}
@@ -131,7 +133,7 @@ def test_the_tables_list_every_room() -> None:
 
 
 def test_modules_that_are_named_exist() -> None:
-    """A file of the product, of the scripts or of the tests, by its whole path."""
+    """Every file of the product, the scripts or the tests that a document names by its whole path exists."""
     for page in PAGES:
         if page != "CHANGELOG.md":  # names what was
             named = re.findall(rf"`((?:{'|'.join(PACKAGES)}|scripts/|tests/)[\w/]+\.\w+)`", _prose(page))
@@ -139,7 +141,7 @@ def test_modules_that_are_named_exist() -> None:
 
 
 def test_every_figure_has_its_command() -> None:
-    """Each benchmark has a section among the results."""
+    """Each benchmark has a section among the documented results."""
     assert set(BENCHMARKS) <= _anchors("scripts/benchmarks/RESULTS.md")
 
 
@@ -159,7 +161,7 @@ def test_pictures_are_shown_small_and_nobodys() -> None:
 
 
 def test_headings_rise_by_one() -> None:
-    """No page skips a level, so that an outline of it is whole."""
+    """No page skips a level of headings, so that its outline is complete."""
     for page in PAGES:
         levels = [len(marks) for marks in re.findall(r"^(#+) ", _prose(page), re.MULTILINE)]
         assert levels[0] == 1, page

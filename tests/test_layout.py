@@ -1,4 +1,4 @@
-"""How the repository is laid out, and what may not creep in."""
+"""How the repository is laid out, and what it must not contain."""
 
 import re
 import subprocess
@@ -78,7 +78,9 @@ def test_asking_loads_no_torch() -> None:
     [("datasets", ("benchmarks", "answerer")), ("benchmarks", ("answerer",))],
 )
 def test_scripts_import_downwards(room: str, above: tuple[str, ...]) -> None:
-    """The recipe asks the benchmark of answers for its figures; both read the real questions."""
+    """The folders of scripts import in one direction only: the training (answerer) may import the benchmarks, and both
+    may import the data sets.
+    """
     for path in (ROOT / "scripts" / room).glob("*.py"):
         imported = re.findall(r"^\s*(?:from|import) scripts\.(\w+)", path.read_text("utf-8"), re.MULTILINE)
         assert not set(imported) & set(above), path.name

@@ -1,4 +1,4 @@
-"""The words of the house: what a name may not be, and classes of which there is only one of a name."""
+"""The words of the code: names that are not allowed, and class names that may be used only once."""
 
 import ast
 import subprocess
@@ -32,7 +32,7 @@ FORBIDDEN = {
     "road": "path",
     "vain": "discarded_attempts",
 }
-"""Names, underscores before and behind them aside, with what fits."""
+"""Names that are not allowed, without leading and trailing underscores, each with a better one."""
 
 LEFT: dict[str, dict[str, int]] = {
     "device_app": {
@@ -46,10 +46,13 @@ LEFT: dict[str, dict[str, int]] = {
         "mend": 2, "one": 2, "recipe": 3, "road": 1, "tell": 2, "there": 2, "thing": 1, "told": 1
     },
 }  # fmt: skip
-"""How often such a name may still be bound, by folder. Only to be lowered; what is gone goes from here too."""
+"""How often a forbidden name may still be used, by folder.
+
+The numbers may only be lowered; a name that is no longer used is removed.
+"""
 
 TELLING = ("Report", "Found", "Event", "Place", "Plan", "State", "Side", "Rule", "Phase", "Message")
-"""Names of classes that say nothing unless there is only one of each."""
+"""Names of classes that say too little unless a single class has that name."""
 
 
 @cache

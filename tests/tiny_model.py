@@ -1,7 +1,7 @@
-"""Models of real architectures with random weights, a megabyte each: written when a test needs one.
+"""Writes models of real architectures with random weights, a megabyte each, when a test needs one.
 
-Only llama.cpp knows which tensors an architecture has, and of which shapes. So it is given the metadata and makes the
-model (`llama_model_init_from_user`), and what it asks to have filled is written to a file.
+Only llama.cpp knows which tensors an architecture has, and their shapes. So it gets the metadata and makes the model
+(`llama_model_init_from_user`); the tensors that it asks for are filled and written to a file.
 """
 
 import ctypes
@@ -19,12 +19,12 @@ from tests.adapter_file import Array, write
 
 VOCABULARY = 256
 WINDOW = 16
-"""Tokens that the layers with a sliding window look back."""
+"""The size of the attention window, in tokens, in layers with sliding-window attention."""
 
 _KINDS = {0: np.float32, 1: np.float16}
 _OPTIONAL = (".bias", "scale", "rope_freqs.weight")
 _SHAPE_AT = 16
-"""Where a ggml_tensor holds its four extents, bytes from its begin; its type is at 0."""
+"""The offset of the four extents in a ggml_tensor, in bytes; its type is at 0."""
 
 _WINDOWED: Mapping[str, object] = {"attention.sliding_window": WINDOW}
 
@@ -35,7 +35,7 @@ ARCHITECTURES: Mapping[str, Mapping[str, object]] = {
     "gemma3": _WINDOWED,
     "gpt-oss": {**_WINDOWED, "expert_count": 4, "expert_used_count": 2, "expert_feed_forward_length": 32},
 }
-"""What each is given beside what all are; keys of its own."""
+"""The metadata of each architecture in addition to the metadata that all share."""
 
 
 def tiny_model(
@@ -46,9 +46,9 @@ def tiny_model(
     *,
     plain: bool = False,
 ) -> Path:
-    """Write the model, with these changes of its metadata; the same weights each time for a seed.
+    """Write a model of the architecture, with changed metadata; the same seed gives the same weights.
 
-    A plain one lacks what is optional: biases, scales and factors.
+    A `plain` model lacks the optional tensors: biases, scales and factors.
     """
     values = {**metadata(architecture), **changes}
     empty = write(path.with_suffix(".metadata"), values, {})
@@ -60,14 +60,14 @@ def tiny_model(
 
 END = "<|im_end|>"
 CONTROL = ("<|endoftext|>", "<|im_start|>", END)
-"""The control tokens of a vocabulary of words."""
+"""The control tokens of the vocabulary that `words` returns."""
 
 
 def words(*, first: int = 0, joined: bool = True) -> dict[str, object]:
-    """The metadata of a vocabulary that spells any ASCII text, whatever tokens are drawn: characters and syllables.
+    """Return the metadata of a vocabulary of characters and syllables, which spell any ASCII text.
 
-    It begins with the token `first` and goes round. Unless `joined`, text is read character by character, so that it is
-    more tokens than were written.
+    The list of tokens is rotated to begin with the token `first`. Unless `joined`, text is tokenised character by
+    character, so that a text that was written takes more tokens when it is read.
     """
     syllables = [consonant + vowel for consonant in "bcdfghjklmnprstvw" for vowel in "aeiou"]
     texts = [*CONTROL, *map(chr, range(33, 127)), "Ġ", "Ċ", *syllables, *("Ġ" + syllable for syllable in syllables)]
@@ -117,7 +117,7 @@ class _Init(ctypes.Structure):
 
 
 def tensors(metadata: Path, seed: int = 0) -> dict[str, Array]:
-    """Every tensor that llama.cpp asks for under this metadata, filled at random."""
+    """Return every tensor that llama.cpp expects for this metadata, filled with random numbers."""
     api, library, ggml = bindings(), _llama(), _ggml()
     draw = np.random.default_rng(seed)
     made: dict[str, Array] = {}
@@ -145,7 +145,7 @@ def tensors(metadata: Path, seed: int = 0) -> dict[str, Array]:
 
 
 def _llama() -> Any:
-    """The function of llama.cpp that makes a model, which the product does not use."""
+    """Load the function of llama.cpp that makes a model from metadata, which the product does not use."""
     api = bindings()
     library = ctypes.CDLL(api._lib._name)
     make = library.llama_model_init_from_user
@@ -155,7 +155,7 @@ def _llama() -> Any:
 
 
 def _ggml() -> Any:
-    """ggml's own functions, which no bindings declare."""
+    """Load those functions of ggml that no Python bindings declare."""
     ggml = ctypes.CDLL(str(next(Path(bindings()._lib._name).parent.glob("libggml-base.*"))))
     ggml.gguf_init_from_file.argtypes = [ctypes.c_char_p, _Init]
     ggml.gguf_init_from_file.restype = ctypes.c_void_p

@@ -1,4 +1,4 @@
-"""Answers to write in a batch, and what each would be, drawn by whoever has the engine for himself."""
+"""Jobs for a batch, and for comparison the same answers generated with an engine of their own."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,9 @@ FREE = 10_000
 
 
 def job(*parts: str, accepted: str = "", max_tokens: int = 200) -> Job:
-    """The prompt's parts, then what asks: the fake answers with the last line before the question."""
+    """Return a job whose prompt is these parts and a question; the fake engine answers with the last line before the
+    question.
+    """
     segments = (*parts, "Question: q?\nassistant\n")
     row = tuple(tuple(segment.encode()) for segment in segments)
     return Job((row,), (0.0,), GREEDY, max_tokens, tuple(accepted.encode()))
@@ -29,7 +31,9 @@ LINES = ["It is blue.\n", "Nobody knows.\n", "Four of them.\n", "By the river.\n
 
 
 def joint(*lines: str, accepted: str = "", max_tokens: int = 60, drawn_by: Rule = "coupled", ahead: int = 8) -> Job:
-    """A row for each line, behind the same head; the first weighs most."""
+    """Return the job of a joint answer with a row (prompt) for each line, after the same beginning; the first row
+    weighs most.
+    """
     rows = [job("Head.\n", line, accepted=accepted) for line in lines]
     shares = np.arange(len(rows), 0, -1, dtype=np.float32)
     log_weights = tuple(np.log(shares / shares.sum()).tolist())
@@ -38,7 +42,7 @@ def joint(*lines: str, accepted: str = "", max_tokens: int = 60, drawn_by: Rule 
 
 
 def alone(asked: Job, prefix: Sequence[int], engine: Engine | None = None) -> Decoder:
-    """A decoder of its own behind so much of the answer."""
+    """Return a decoder with an engine of its own, which has read the prompt and the answer's `prefix`."""
     engine = engine or FakeEngine()
     behind = {}
     for row, segments in enumerate(asked.rows):
@@ -48,7 +52,7 @@ def alone(asked: Job, prefix: Sequence[int], engine: Engine | None = None) -> De
 
 
 def chain_behind(asked: Job, prefix: Sequence[int], count: int, engine: Engine | None = None) -> list[Draft]:
-    """What is drafted by whoever has the engine for himself, behind so much of the answer, until it ends."""
+    """Return the next `count` drafts after the answer's `prefix`, fewer at its end, made with an engine of its own."""
     engine = engine or FakeEngine()
     decoder, drawn, drafts = alone(asked, prefix, engine), list(prefix), list[Draft]()
     assert asked.rule
@@ -67,7 +71,7 @@ def drafts_behind(asked: Job, prefix: Sequence[int], count: int) -> list[int]:
 
 
 def same(first: Sequence[Draft], other: Sequence[Draft]) -> bool:
-    """To the bit, distributions included."""
+    """Return whether two lists of drafts are equal bit for bit, including their distributions."""
 
     def facts(made: Draft) -> tuple[object, ...]:
         given = made.distribution

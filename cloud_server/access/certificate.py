@@ -10,7 +10,7 @@ from pathlib import Path
 from shared.errors import UsageError
 
 SOON = timedelta(days=14)
-"""How long before its expiry a certificate should be renewed at the latest. Automatic renewal happens 30 or 20 days
+"""A certificate that expires within this time is reported as due for renewal: automatic renewal happens 20 to 30 days
 before the expiry.
 """
 

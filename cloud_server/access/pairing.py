@@ -58,10 +58,9 @@ class PairingFile:
         self._path = path
 
     def open(self, pin: str, name: str, now: datetime) -> tuple[Record, int]:
-        """Make a pairing code for a server whose key has the given pin, and replace any open code. `name` is that of
-        the token to make (`Record.name`). Return the record and the secret.
+        """Make a pairing code for the server whose TLS key has the hash `pin`, and replace any open code.
 
-        Raises NotWritable.
+        `name` is that of the token to make (`Record.name`). Return the record and the secret. Raises NotWritable.
         """
         secret = new_secret()
         record = Record(secrets.token_hex(8), x.derived(secret, pin), name, now)

@@ -138,7 +138,7 @@ def _exactness(weights: catalog.Weights, own: Model) -> Iterator[Finding]:
         known = exact_loading.described(weights.folder, path, own.kv, file, adapter.hash if adapter else "", layers)
     except JackdawError:
         return  # the model or its adapter is reported above
-    fix = "Another build of llama.cpp, or another model, may be exact." if known["inexact"] else ""
+    fix = "Try another build of llama.cpp or another model, whose results may be exact." if known["inexact"] else ""
     yield Finding("exactness", "warn" if known["inexact"] else "ok", known["said"], fix)
 
 
@@ -148,10 +148,10 @@ def _draft(weights: catalog.Weights, own: Model) -> Iterator[Finding]:
     except JackdawError:
         return  # the model that answers is reported above
     if why_not:
-        said = f"{own.draft} does not draft, and answers are written without it: {why_not}"
+        said = f"{own.draft} cannot draft tokens, so answers are written without it: {why_not}"
         yield Finding("draft", "warn", said, "Set model.draft to auto, or to a smaller model of the same vocabulary.")
     else:
-        yield Finding("draft", "ok", f"{own.draft} has the same vocabulary and may draft")
+        yield Finding("draft", "ok", f"{own.draft} has the same vocabulary and can draft tokens")
 
 
 def _fix(weights: catalog.Weights, entry: catalog.Entry) -> str:

@@ -105,8 +105,8 @@ def build(
 ) -> None:
     """Build the index from SOURCE: JSON Lines (text or contents, title, id), text files, or folders of them.
 
-    A running server answers from the old index until the new one is done. If the new index has another embedder, or a
-    relevance of its own, restart the server. You can stop at any time: the same command continues from there.
+    A running server answers from the old index until the new one is done. If the new index has another embedder, or was
+    built with --relevance, restart the server. You can stop at any time: the same command continues from there.
     """
     model = _chosen(embedder, query_prefix, passage_prefix)
     with _builder(threads, codec, model, relevance) as builder:
@@ -127,7 +127,7 @@ def build(
     help="Texts of the vectors, in order: JSON Lines, parquet, or a folder of them.  [default: the table of VECTORS]",
 )
 @click.option(
-    "--column", "columns", multiple=True, metavar="ROLE=NAME", help="A table's column: vector, text, title, id."
+    "--column", "columns", multiple=True, metavar="ROLE=NAME", help="Table column of a ROLE: vector, text, title or id."
 )
 @_THREADS
 @_CODEC
@@ -216,7 +216,9 @@ def _builder(
     relevance: float | None = None,
     rows: int = PASSAGES,
 ) -> Iterator[Builder[Index]]:
-    """Yield the builder of the index, and print the builder's notices; the passages are finished `rows` at a time."""
+    """Yield the builder of the index, and print the builder's notices. A shard has `rows` passages; an interrupted
+    build continues after the last finished shard.
+    """
     threads = threads or os.cpu_count() or 1
     settings, index = _index(threads, codec)
     embedder = _embedder(settings, threads, model)
@@ -228,7 +230,7 @@ def _builder(
         with progress() as on_progress, in_processes(embedder):
             yield Builder(index, embedder, on_progress, notice, model=model, relevance=relevance)
     except KeyboardInterrupt:
-        notice(f"The same command continues after the last {rows:,} finished passages.")
+        notice(f"Passages are kept in steps of {rows:,}. Run the same command again to continue after the last step.")
         raise
     for cost in (incomparable(index.held().facts), shortage(index, settings.retrieval.memory_mb)):
         if cost:

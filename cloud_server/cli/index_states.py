@@ -60,7 +60,10 @@ def states(limit_mb: float, clear: bool, as_json: bool) -> None:
             with progress() as on_progress:
                 report = writer.fill(round(limit_mb * 1e6), on_progress)
         except KeyboardInterrupt:
-            click.echo("The states so far are whole, and the server uses them. The same command continues.", err=True)
+            click.echo(
+                "The finished states are complete, and the server uses them. Run the command again to continue.",
+                err=True,
+            )
             raise
         finally:
             writer.close()

@@ -122,7 +122,7 @@ def _with_port(address: str, port: int) -> str:
     if not given.isdecimal() or (":" in host and not host.startswith("[")):
         host, given = address, ""
     if not host or not host.isascii() or not host.isprintable() or set(host) & set("/@?# "):
-        raise UsageError(f"{address!r} is no address. Write it like server.lan or 192.168.1.20:{PORT}")
+        raise UsageError(f"{address!r} is not an address. Write it like server.lan or 192.168.1.20:{PORT}")
     return f"{host if host.startswith('[') else joined(host)}:{given or port}"
 
 

@@ -41,7 +41,7 @@ ENDS_S = 10.0
 """Seconds after a part of the server failed at which the process is killed, in case the shutdown hangs."""
 
 CLOSES_S = 5.0
-"""Seconds at which the process is killed after the server stopped waiting for answers, in case the shutdown hangs."""
+"""Seconds after the server stopped waiting for answers at which the process is killed, in case the shutdown hangs."""
 
 
 @click.command(
@@ -176,7 +176,8 @@ def _of_each(settings: Settings, sharing: int) -> Settings:
 
 
 def _require_memory_for_codes(paths: Paths, settings: Settings, sharing: int) -> None:
-    """Raise UsageError if `sharing` replicas on this machine have too little memory for each to hold the index's codes.
+    """Raise UsageError if `sharing` replicas on this machine have too little memory for each to hold the index's RaBitQ
+    codes (short forms of all vectors, kept in memory).
 
     A missing or damaged index raises no error here: the replicas then serve without it.
     """

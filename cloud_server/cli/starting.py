@@ -47,7 +47,7 @@ def start_model(paths: Paths, settings: Settings, sharing: int, *, anyway: bool)
     """Return the model that each of `sharing` processes on this machine is about to load.
 
     Raises UsageError, with the figures, if the free memory is too small, unless `anyway` is true or a GPU computes
-    layers; WeightsError and EngineError for a person's own file that is missing or no model.
+    layers. Raises WeightsError or EngineError if the user's own model file is missing or is not a model.
     """
     from models.llama_bindings import offloads
 

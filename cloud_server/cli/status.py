@@ -73,5 +73,8 @@ def _read(place: str) -> tuple[bool | None, dict[str, float]]:
     try:
         with urllib.request.urlopen(f"http://{place}/readyz", timeout=3):
             return True, figures
+    except urllib.error.HTTPError as error:
+        error.close()
+        return False, figures
     except urllib.error.URLError:
         return False, figures

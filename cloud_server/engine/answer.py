@@ -26,8 +26,9 @@ from shared.errors import EngineError
 
 
 class Answer:
-    """A job being generated in one sequence of the engine per row, up to the absolute token index `allowed`. `key`
-    names the answer in its events; `owner` is the name of the access token that asked for it.
+    """An answer being generated: a job, which has one sequence of the engine for each of its prompts (rows). Tokens are
+    drawn up to the absolute index `allowed`. `key` identifies the answer in its events; `owner` is the name of the
+    access token that asked for it.
 
     `prefilled` and `joined` count the prompt tokens that were computed and those taken from the prefix cache;
     `accepted` counts the drafted tokens that were drawn.
@@ -76,12 +77,15 @@ class Answer:
 
     @property
     def unread(self) -> int:
-        """The number of prompt tokens that are not prefilled yet: at least 1 until the whole prompt is, then 0."""
+        """The number of prompt tokens that are not prefilled yet: at least 1 before the prefill is complete, then 0."""
         return 0 if self._decoder else max(self.job.read_tokens - self.prefilled - self.joined, 1)
 
     @property
     def rest_of_job(self) -> Job:
-        """A job that continues this answer, with the same tokens as this answer would have, unless it is joint."""
+        """A job that continues this answer with the tokens drawn so far.
+
+        Its further tokens are the same as without the break, except in a joint answer.
+        """
         return replace(self.job, accepted=tuple(self._drawn))
 
     def prefill(self, most: int) -> bool:
@@ -111,9 +115,11 @@ class Answer:
         return True
 
     def next_token(self) -> int | None:
-        """Return the next token to decode in all rows; None if there is none. Pass its logits to `read`.
+        """Return the next token to decode, the same for each prompt (row); None if there is none. Pass its logits to
+        `read`.
 
-        If there are more undecoded tokens than rows, decodes them here, in fewer calls. Raises EngineError.
+        If more tokens than rows are not decoded yet, decodes them all here, in fewer calls, and returns None. Raises
+        EngineError.
         """
         if self._decoder and len(self._unread) > len(self.sequences):
             self._decoder.read(self._unread)
@@ -121,13 +127,13 @@ class Answer:
 
     @property
     def spent(self) -> float:
-        """The time of the last draft, relative to a pass over one token."""
+        """The time that the last draft took, as a multiple of the time of a pass over one token."""
         return self._drafts.spent if self._drafts else 0.0
 
     def proposed(self, most: int, cost: Cost | None = None) -> tuple[tuple[int, ...], list[float]]:
         """Draft at most `most` tokens to follow the next token; return them and each draft's chance of acceptance.
 
-        A drafting model takes part only if the `cost` of passes is given.
+        A draft model is used only if `cost`, the times of forward passes by number of tokens, is given.
         """
         if self._drafts is None:
             return (), []
@@ -165,7 +171,7 @@ class Answer:
         """
         fits = 0 <= keep <= len(self._drawn) and keep + len(tokens) <= self.job.max_tokens
         if not fits or not all(0 <= token < self._engine.info.vocabulary for token in tokens):
-            raise EngineError("A settled token lies outside the vocabulary or beyond the answer's length.")
+            raise EngineError("A token of the correction lies outside the vocabulary or beyond the answer's length.")
         if self._decoder and not tokens and keep <= self._decoder.position:
             self._decoder.mixture_at(keep)
         self._drawn[keep:] = tokens
@@ -190,8 +196,8 @@ class Answer:
             self._engine.clear(sequence)
 
     def _begin(self, row: int) -> None:
-        """Begin a row of the prompt: fork the prefix that it shares with the first row, join cached KV states, queue
-        the remaining tokens.
+        """Begin one of the answer's prompts (rows): fork the prefix that it shares with the first row, join cached KV
+        states, and queue the remaining tokens.
         """
         sequence, segments = self.sequences[row], self.job.rows[row]
         if row:

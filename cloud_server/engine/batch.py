@@ -29,8 +29,8 @@ CHUNK = 64
 """Prompt tokens prefilled between two decode steps."""
 
 _PIECES = 4
-"""The divisor of a chunk for prompts that nobody has asked for yet: their pieces are small, so that a new answer waits
-only briefly.
+"""The number by which CHUNK is divided for prompts that nobody has asked for yet: they are prefilled in smaller pieces,
+so that a new answer waits only briefly.
 """
 
 log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class Batch:
 
     @property
     def is_unmeasured(self) -> bool:
-        """Whether drafting is on, but the time of passes has not been measured yet (`measure`)."""
+        """Whether drafting is on, but the times of forward passes are not measured yet (`measure`)."""
         return self._drafting.is_unmeasured(self._engine.info)
 
     def measure(self, give_way: Callable[[], bool]) -> None:
@@ -108,7 +108,7 @@ class Batch:
         return Capacity(self._engine.info.sequences, self._engine.info.context)
 
     def room(self) -> Capacity:
-        """Return the free capacity. A context cell is free if no running answer may ever need it."""
+        """Return the free capacity. A context cell that a running answer may need later is not free."""
         taken = sum(answer.job.cells for answer in self._answers.values())
         return Capacity(len(self._free), self._engine.info.context - taken)
 
@@ -289,7 +289,7 @@ class Batch:
 
 
 def _drawn(answer: Answer, said: Sequence[EngineEvent]) -> int:
-    """Return the number of tokens computed for the events: a draft counts once per row, even if rejected later."""
+    """Return the number of tokens computed for the events: each draft counts once for each prompt of its answer."""
     return sum(
         len(answer.sequences) if isinstance(event, Draft) else 1 for event in said if isinstance(event, Token | Draft)
     )

@@ -17,8 +17,8 @@ class RoundRobin:
     while idle.
 
     A new owner has the next turn, so that short work does not wait for a round. An owner that had work within the last
-    round is not new (as in FQ-CoDel, RFC 8290). Between two turns of a waiting owner, each other owner is served at
-    most a quantum and its longest piece of work.
+    round is not new (as in FQ-CoDel, RFC 8290). Between two turns of a waiting owner, no other owner gets more than a
+    quantum plus its longest piece of work.
     """
 
     def __init__(self, quantum: float = QUANTUM) -> None:

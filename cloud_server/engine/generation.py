@@ -26,7 +26,7 @@ it cannot be resumed elsewhere.
 """
 
 MEASURES_AFTER_S = 5.0
-"""Seconds without a question after which the cost of passes is measured, once for each model and machine."""
+"""Seconds without a question after which the times of forward passes are measured, once for each model and machine."""
 
 
 class Generation:
@@ -78,7 +78,7 @@ class Generation:
         return 0.0 if since is None else time.perf_counter() - since
 
     def possible(self, job: Job) -> bool:
-        """Return whether the idle engine would have room for the job."""
+        """Return whether the job would fit into the engine if nothing else ran."""
         return self._batch.possible(job)
 
     def ask(self, owner: str, key: int, job: Job, allowed: int) -> ExpectedWait | None:
@@ -172,7 +172,7 @@ class Generation:
         self._batch.close()
 
     def _may_step(self) -> bool:
-        """Wait until there is something to compute, or measure the engine. Return False if the thread is to end."""
+        """Wait for something to compute; while idle, measure the engine once. Return False if the thread is to end."""
         while True:
             with self._wake:
                 while not (self._stopping or self._apply()):

@@ -35,8 +35,8 @@ def with_drafts(engine: Engine, tokens: Mapping[Answer, int], costs: PassCosts |
 
 
 def compute(engine: Engine, tokens: Mapping[Answer, Sequence[int]]) -> Mapping[int, Sequence[Logits]]:
-    """Compute the given tokens of all answers, in all their rows, in one pass; return each row's logits after each
-    token.
+    """Compute the given tokens of all answers, in each of their rows (prompts), in one pass; return each row's logits
+    after each token.
     """
     by_row = {row: part for answer, part in tokens.items() for row in answer.sequences}
     if max(map(len, by_row.values())) > 1:

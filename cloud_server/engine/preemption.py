@@ -1,7 +1,9 @@
-"""Preemption: which running answers give their places to waiting ones. Pure functions: no clock, no engine.
+"""Preemption: which running answers give their places in the engine to waiting ones. Pure functions: no clock, no
+engine.
 
-Sequences and cells are shared by dominant share (Ghodsi et al., 2011): the larger of an owner's shares of the two. A
-running owner gives places to a waiting owner only if the waiting owner will still hold less.
+An owner is an access token. A place is a number of the engine's sequences and context cells (KV cache entries, one per
+token). Both are shared by dominant share (Ghodsi et al., 2011): the larger of an owner's shares of the two. A running
+owner gives places to a waiting owner only while its share is larger than the waiting owner's would be.
 """
 
 from collections.abc import Sequence
@@ -12,7 +14,9 @@ from cloud_server.engine.jobs import Job
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Numbers of the engine's sequences and of its context cells: the free ones, all, or those that an answer needs."""
+    """A number of the engine's sequences and of its context cells (entries of the KV cache, one per token), such as
+    those that are free or that an answer needs.
+    """
 
     sequences: int
     cells: int
@@ -40,8 +44,8 @@ NOTHING = Capacity(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The capacity that one answer holds. `paused`: it waits for its client to allow more tokens; for `displaced`, it
-    has waited so long that it may lose its place.
+    """The capacity that one answer holds. `paused`: the answer waits for its client to allow more tokens. The function
+    `displaced` expects `paused` only for answers that have waited so long that they may lose their places.
     """
 
     key: int
@@ -62,8 +66,8 @@ def displaced(
     `need` is what that answer needs; `free` and `whole` are the engine's free and whole capacity.
 
     Paused answers of any owner are displaced first. Then come answers of the owner with the largest share, while that
-    share is larger than the claimant's would be. Of one owner's answers, the newest goes first, as least work is lost.
-    `held` is sorted oldest first.
+    share is larger than the waiting owner's would be. Of one owner's answers, the newest goes first, as least work is
+    lost. `held` is sorted oldest first.
     """
     left, chosen = list(held), list[int]()
     while not free.holds(need):

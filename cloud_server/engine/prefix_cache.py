@@ -1,6 +1,6 @@
-"""A cache of the KV states of prompt prefixes: the instructions, then often retrieved public passages. A prompt that
-begins with a cached prefix uses its states instead of computing them. The most used states stay in memory; states that
-were computed ahead are read from disk when a prompt needs them.
+"""A cache of the KV states (attention states) of prompt prefixes: the instructions, then often retrieved public
+passages. A prompt that begins with a cached prefix uses its states instead of computing them. The most used states stay
+in memory; states that were computed ahead are read from disk when a prompt needs them.
 """
 
 from array import array
@@ -73,7 +73,10 @@ class PrefixCache:
     def keep(
         self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]], *, provisional: bool = False
     ) -> None:
-        """Cache those states of the prompt in the sequence that are not cached yet; `provisional` as for `join`."""
+        """Cache those states of the prompt in the sequence that are not cached yet.
+
+        `provisional`: the prompt is prefilled ahead, and nobody has asked for it yet.
+        """
         if not _is_exact(engine):
             return
         for key, start, stop in _beginnings(segments):

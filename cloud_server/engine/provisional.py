@@ -1,6 +1,8 @@
 """Prefills prompts that will probably be requested, up to the question, into the prefix cache, while no answer needs
-the engine. They are made of the passages that a running search has found so far. Owners take turns, prompt by prompt.
-Independent of the index and of clocks.
+the engine.
+
+The prompts are made of the passages that a running search has found so far. The access tokens (owners) take turns,
+prompt by prompt. Independent of the index and of clocks.
 """
 
 import logging
@@ -23,8 +25,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Beginnings:
-    """The prompts to prefill for one question of an owner (a token's name). `rows` are all prompts; `left` are those
-    that fit the engine and are not completely prefilled yet.
+    """The prompts to prefill for one question of an access token (the owner).
+
+    `rows` are all prompts; `left` are those that fit the engine and are not completely prefilled yet.
     """
 
     owner: str
@@ -54,8 +57,8 @@ class ProvisionalPrefill:
         return self._engine.info.sliceable and self._prefixes.enabled
 
     def fits(self, free: Sequence[int], cells: int) -> bool:
-        """Return whether there is a prompt to prefill for which the given free sequences and context cells have
-        room.
+        """Return whether there is a prompt to prefill that fits into the given free sequences and context cells
+        (entries of the KV cache).
         """
         return self._borrower is not None or bool(self._fitting(free, cells))
 
@@ -115,8 +118,8 @@ class ProvisionalPrefill:
             raise EngineLost(NOT_EMPTIED) from error
 
     def _fitting(self, free: Sequence[int], cells: int) -> dict[str, tuple[_Beginnings, Segments]]:
-        """Return, by owner, the owner's first prompt for which there is room, as the second part of a pair; the first
-        part is the entry of `_beginnings` to which it belongs.
+        """Return, by owner, an entry of `_beginnings` and its prompt: the owner's first prompt for which there
+        is room.
         """
         fitting: dict[str, tuple[_Beginnings, Segments]] = {}
         for beginnings in self._beginnings.values() if free else ():

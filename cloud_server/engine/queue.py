@@ -35,7 +35,7 @@ class QueuePosition:
 
 
 class FairQueue:
-    """The requests waiting for the engine: about `most` in total, and at most `most_each` per owner.
+    """The requests waiting for the engine: about `most` in total, and at most `most_each` per access token (owner).
 
     Once `most` requests wait, only an owner with less than an equal share of them may add another.
     """

@@ -36,12 +36,12 @@ class SavedStates:
         self._mark = _digest(kv_key.encode(), 8)
 
     def name(self, tokens: Sequence[int]) -> str:
-        """Return the file name of the state that ends with the given tokens, which are a prompt's first ones."""
+        """Return the file name of the state that ends after the given tokens, with which a prompt begins."""
         return f"{self._mark}-{_digest(array('q', tuple(tokens)).tobytes(), 16)}"
 
     def read(self, tokens: Sequence[int], start: int) -> KVSlice | None:
-        """Return the state from position `start` to the end of the given tokens, which are a prompt's first ones; None
-        if there is no such state.
+        """Return the state from position `start` to the end of the given tokens, with which a prompt begins; None if
+        there is no such state.
 
         A damaged state is deleted and logged.
         """

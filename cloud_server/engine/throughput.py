@@ -7,7 +7,7 @@ from cloud_server.engine.fairness import QUANTUM
 from cloud_server.engine.queue import work
 
 MEMORY, OVER_S = 0.1, 30.0
-"""MEMORY is the weight that a measurement still has after OVER_S more seconds of work."""
+"""MEMORY is the weight (at first 1) that a measurement still has after OVER_S more seconds of work."""
 
 REQUESTS = 20
 """The number of requests over which the mean size of a request is averaged."""
@@ -23,14 +23,18 @@ class ExpectedWait:
 
 @dataclass(frozen=True, slots=True)
 class EngineLoad:
-    """The engine's current load: the remaining prompt work of each owner, and the number of rows being decoded."""
+    """The engine's current load: the remaining prompt work of each access token (owner), and the number of rows
+    (prompts with an answer) being decoded.
+    """
 
     prompts: Mapping[str, float] = field(default_factory=dict)
     rows: int = 0
 
     def before(self, owner: str, prompt: float) -> float:
-        """Return the work that is done before a new prompt of the owner is prefilled, without the prompt's own work,
-        which is `prompt`. Owners take turns by chunk, and every row is decoded once per chunk.
+        """Return the work that is done before a new prompt of the access token `owner` is prefilled, without the
+        prompt's own work, which is `prompt`.
+
+        Owners take turns by chunk, and every running row is decoded once per chunk.
         """
         own = self.prompts.get(owner, 0.0)
         mine = own + prompt
@@ -41,7 +45,7 @@ class EngineLoad:
 @dataclass(slots=True)
 class Throughput:
     """Running averages, weighted towards recent measurements: the work `done` in `seconds` by all answers together, and
-    the mean work of a `request` and mean number of tokens of an `answer`. The defaults count until something is
+    the mean work of a `request` and mean number of tokens of an `answer`. The defaults are used until something is
     measured.
     """
 

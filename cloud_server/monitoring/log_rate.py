@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 WINDOW_S = 60.0
 
 MOST_KINDS = 1_000
-"""The most kinds of entries remembered. Beyond that, kinds whose minute is over are forgotten, or else the oldest
-kind.
+"""The most kinds of entries that are counted. To make room, kinds whose minute of counting has ended are forgotten; if
+there are none, the oldest kind is.
 """
 
 

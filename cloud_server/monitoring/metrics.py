@@ -92,7 +92,7 @@ class _Tokens(Collector):
             ("joined", "Prompt tokens taken from the KV cache.", load.joined),
             ("provisional", "Prompt tokens computed for passages that a search will probably find.", load.provisional),
             ("drafted", "Tokens drafted for answers, and verified.", load.drafted),
-            ("accepted", "Drafted tokens that were drawn.", load.accepted),
+            ("accepted", "Drafted tokens that became part of an answer.", load.accepted),
             ("dropped", "Tokens of probable passages that were computed, but used by no answer.", load.dropped),
         ):
             yield CounterMetricFamily(f"jackdaw_{name}_tokens", what, count)

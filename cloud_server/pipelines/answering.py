@@ -50,7 +50,9 @@ class Answering:
 
     @property
     def conditions(self) -> Conditions:
-        """The conditions under which pipelines are measured: the model, its adapter, the embedder and `anchored`."""
+        """The conditions under which pipelines are measured: the model, its adapter, the embedder, and how queries that
+        the model wrote are searched for (`anchored`).
+        """
         info = self.engine.info
         return Conditions(info.model_hash, info.adapter, self.embedder.fingerprint, self.anchored)
 
@@ -72,7 +74,7 @@ class Answering:
 
     def search(self, vectors: Sequence[Vector], most: int, ticket: Ticket | None = None) -> tuple[Passages, ...]:
         """Return at most `most` relevant passages for each vector, in the order of the vectors, nearest passage first.
-        `ticket` is the look-ahead for the first vector.
+        With a `ticket`, the search for the first vector uses the clusters that the ticket has prefetched.
         """
         if self.corpus is None:
             return ((),) * len(vectors)
@@ -113,7 +115,8 @@ class Answering:
         )
 
     def job(self, ask: Ask, begin: Ask | Start, passages: Sequence[PublicPassage], said: Sequence[int] = ()) -> Job:
-        """Return the engine job for the whole answer, or for its continuation after the part that `begin` has accepted.
+        """Return the engine job for the whole answer or, if the message `begin` contains an accepted beginning, for the
+        rest.
 
         The passages, the best first, are divided into rows of about equal size, or one row per passage if there are
         fewer passages. A row is weighted by the log-sum-exp of its passages' similarities. `said` are the answer's
@@ -126,8 +129,8 @@ class Answering:
         return self._job(ask, begin, passages, said, 1)
 
     def _rows(self, ask: Ask, passages: int) -> int:
-        """Return the number of rows for a number of passages: the one that a joint answer names, else the one by
-        `in_rows`.
+        """Return into how many rows (prompts) the passages are divided: for a joint answer the number in its request,
+        else by `in_rows`.
         """
         if ask.ahead or not self.in_rows:
             return ask.rows
@@ -155,8 +158,8 @@ class Answering:
         )
 
     def beginnings(self, ask: Ask, passages: Sequence[PublicPassage]) -> tuple[Segments, ...]:
-        """Return the rows of a job's prompt up to the question, as far as the given passages, the job's best ones,
-        determine them. The last segment of each row, the question, is only a placeholder.
+        """Return the beginnings of a job's rows that can be prefilled before all its passages are known: `passages` are
+        the best of them. The last segment of each row, the question, is only a placeholder.
         """
         each = public_prompt(ask.question, passages, self.template, len(passages))
         rows = (
@@ -186,8 +189,10 @@ class Answering:
 def instructions_and_passage(
     engine: Engine, template: ChatTemplate, passage: PublicPassage
 ) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the tokens of the instructions, and those of the passage after them, as in the prompt of an answer from
-    this passage alone, or in its row.
+    """Return the tokens of the instructions and the tokens of the passage behind them.
+
+    They are the same in the prompt of an answer from this passage alone and in the passage's own row of an answer from
+    several.
     """
     prompt = public_prompt("", [passage], template)
     head, text, _ = _row(engine, prompt.head, prompt.passages[0], prompt.tail)

@@ -31,8 +31,8 @@ from shared.errors import EngineLost
 from shared.protocol import messages as m
 
 LEVEL = 1 - 0.05 / (len(PIPELINES) - 1)
-"""The confidence level of each interval, chosen so that all intervals hold together in 95 of 100 measurements
-(Bonferroni).
+"""The confidence level of each interval, chosen so that in 95 of 100 measurements every interval contains the true
+value (Bonferroni).
 """
 
 MOST_TOGETHER = 16
@@ -62,8 +62,14 @@ class QuestionTurn:
     passages: list[m.PublicPassage] = field(default_factory=list)
     version: int = max(m.VERSIONS)
 
-    async def compute(self, work: Callable[[], Result], provisional: Prompts | None = None) -> Result:  # noqa: ARG002
-        """Run a search or tokenization outside the event loop. Nothing is prefilled, because no answer is wanted."""
+    async def compute(
+        self,
+        work: Callable[[], Result],
+        provisional: Prompts | None = None,  # noqa: ARG002
+        *,
+        searches: bool = False,  # noqa: ARG002
+    ) -> Result:
+        """Run `work` outside the event loop. Nothing is prefilled, because no answer is wanted."""
         return await asyncio.get_running_loop().run_in_executor(self.readers, work)
 
     def later(self, work: Callable[[], None]) -> None:
@@ -135,7 +141,9 @@ class Workbench:
         finally:
             drafting.close()
         if self._lost:
-            raise EngineLost("The engine cannot go on. See what is wrong: jackdaw-server doctor") from self._lost
+            raise EngineLost(
+                "The engine has stopped working. To find out why, run: jackdaw-server doctor"
+            ) from self._lost
         return Retrieval(tuple(turn.passages), drafting.generated)
 
     def _forget(self, key: int) -> None:

@@ -40,10 +40,11 @@ class Pipeline:
         """Return the passages to answer from: those that the request names, or else the nearest relevant passages."""
         ask, answering = turn.ask, self._answering
         if ask.sources or not ask.passages or answering.corpus is None:
-            return await turn.compute(lambda: answering.named(ask))
+            return await turn.compute(lambda: answering.named(ask), searches=bool(ask.sources))
         searching = Searching(answering, answering.inquiry(ask), PLAIN)
+        vectors = await turn.compute(lambda: searching.embed(LookUp((ask.question,))))
         [passages] = await turn.compute(
-            lambda: searching.look_up(LookUp((ask.question,))), lambda: searching.provisional(ask)
+            lambda: searching.look_up(vectors), lambda: searching.provisional(ask), searches=True
         )
         return list(passages)
 

@@ -12,13 +12,13 @@ from cloud_server.monitoring.unforeseen import log_unforeseen
 from shared.errors import JackdawError
 
 LOOK_S = 0.1
-"""Seconds between two looks at the passages that a running search has found so far. A search in memory is mostly over
-before the first look.
+"""Seconds between two checks for passages that a running search has found so far. Most searches in memory end before
+the first check.
 """
 
 Prompts = Callable[[], Sequence[Segments]]
 """A function that makes the answer's prompts from the passages that are nearest so far; it returns none while too few
-clusters are read. It is called in a reader's thread.
+clusters are read. It is called in a searcher's thread, as it may wait for the disk.
 """
 
 log = logging.getLogger(__name__)
@@ -31,11 +31,11 @@ class Provisional:
         self,
         generation: Generation,
         owner: str,
-        readers: Executor,
+        searchers: Executor,
         new_key: Callable[[], int],
         release_key: Callable[[int], None],
     ) -> None:
-        self._generation, self._owner, self._readers = generation, owner, readers
+        self._generation, self._owner, self._searchers = generation, owner, searchers
         self._new_key, self._release_key = new_key, release_key
         self._key: int | None = None
         self._task: asyncio.Task[None] | None = None
@@ -75,7 +75,7 @@ class Provisional:
             await asyncio.sleep(LOOK_S)
             if self._generation.prefills_ahead:
                 try:
-                    rows = await asyncio.get_running_loop().run_in_executor(self._readers, prompts)
+                    rows = await asyncio.get_running_loop().run_in_executor(self._searchers, prompts)
                 except JackdawError:
                     return  # the search itself says what is wrong
                 except Exception as error:

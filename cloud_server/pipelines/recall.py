@@ -74,7 +74,7 @@ def read_questions(path: Path) -> list[KnownQuestion]:
             questions.append(_known(decoder.decode(line)))
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
             raise UsageError(
-                f"Line {number} of {path} is no question: {safe_line(str(error))}. A line is "
+                f"Line {number} of {path} is not a question: {safe_line(str(error))}. A line is "
                 '{"question": "…", "ids": ["…"]} or {"question": "…", "answer": "…"}.'
             ) from None
     if not questions:

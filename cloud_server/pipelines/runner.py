@@ -131,8 +131,11 @@ class Runner:
         if not allowed and name != PLAIN:
             raise _Abandoned
         began = time.monotonic()
+        vectors = await self._turn.compute(lambda: self._searching.embed(step))
         rankings = await self._turn.compute(
-            lambda: self._searching.look_up(step), lambda: self._searching.provisional(self._turn.ask)
+            lambda: self._searching.look_up(vectors),
+            lambda: self._searching.provisional(self._turn.ask),
+            searches=True,
         )
         self._searched(time.monotonic() - began)
         if name != PLAIN:

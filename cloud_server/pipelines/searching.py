@@ -43,13 +43,17 @@ class Searching:
         if self._ticket and text.strip():
             self._ticket.refine(self._answering.vectors(self._inquiry, LookUp((text,), self._inquiry.anchored))[0])
 
-    def look_up(self, step: LookUp) -> tuple[Passages, ...]:
-        """Return the relevant passages for each query, the nearest first.
-
-        The search for the first query uses the clusters that were prefetched; the prefetching ends.
-        """
+    def embed(self, step: LookUp) -> Sequence[Vector]:
+        """Return the vectors to look up, one for each query."""
         vectors = self._answering.vectors(self._inquiry, step)
         self._near = vectors[0]
+        return vectors
+
+    def look_up(self, vectors: Sequence[Vector]) -> tuple[Passages, ...]:
+        """Return the relevant passages for each vector, the nearest first.
+
+        The search for the first vector uses the clusters that were prefetched; the prefetching ends.
+        """
         self._searched = vectors[0] if len(vectors) == 1 else None
         try:
             return self._answering.search(vectors, self._inquiry.most, self._ticket)

@@ -1,8 +1,9 @@
-"""Computes KV states of the index's passages before a question needs them, the most used passages first, as many as a
-limit in bytes allows (DRAGON's first token; PerCache's states, for public passages).
+"""Computes KV states of the index's passages before a question needs them, so that answers begin sooner: the most used
+passages first, as many as a limit in bytes allows.
 
-A passage's state is computed directly after the instructions. The state serves, exactly, every prompt in which that
-passage comes first: each row of an answer written in rows of one passage, and an answer from one prompt.
+PerCache (a published cache of KV states) does this for private passages. A passage's state is computed directly after
+the instructions. The state serves, exactly, every prompt in which that passage comes first: each row of an answer
+written in rows of one passage, and an answer from one prompt.
 """
 
 from array import array
@@ -20,7 +21,7 @@ from shared.prompt import ChatTemplate
 
 _OVERHEAD = 1_024
 _OVERHEAD_PER_TOKEN = 32
-"""The most bytes per token that a file takes beside the keys and values themselves."""
+"""The most bytes per token that a file takes in addition to the keys and values themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class StatesWriter:
         self._engine.close()
 
     def fill(self, limit: int, on_progress: Callable[[Progress], None]) -> StatesReport:
-        """Make the folder hold exactly the states of the most used passages that fit into `limit` bytes.
+        """Make the folder contain exactly the states of the most used passages that fit into `limit` bytes.
 
         Finished states stay, so that the same call continues after an interrupt. At any moment at most `limit` bytes
         are in the folder. Raises UsageError if states of this model are not exact on this machine, StoreFull,
@@ -134,15 +135,16 @@ class StatesWriter:
         return chain(hot, (number for number in range(len(self._passages.files)) if number not in known))
 
     def _write(self, tokens: Sequence[int], start: int, limit: int) -> dict[str, int]:
-        """Compute the state of these tokens after the `start` tokens in the sequence, and write it. Return its number
-        of tokens, by file name. `limit` is named if the disk is full.
+        """Compute the state of these tokens after the `start` tokens in the sequence, and write it to a file. Return a
+        dictionary with one item: the file's name and the state's number of tokens. `limit`, in bytes, is only for the
+        error message if the disk is full.
         """
         self._engine.prefill(0, tokens)
         try:
             self._saved.write(self._engine, 0, start)
         except StoreFull as error:
             raise StoreFull(
-                "The disk is full. The states that were written are whole, and the server uses them. Free some "
+                "The disk is full. The states that were written are complete, and the server uses them. Free some "
                 f"space, or give --limit-mb a number below {limit / 1e6:,.0f}."
             ) from error
         return {self._saved.name(self._engine.tokens(0)): len(tokens)}

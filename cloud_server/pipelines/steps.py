@@ -53,8 +53,9 @@ class Write:
     """A step: have the model write a text of up to `most` tokens, which ends before the first of `stops`.
 
     `searched`: the text will be looked up, so the index may be read ahead near its first half. `accepted` are the
-    tokens of the device's answer that the text continues. `probabilities`: that of each token is needed. `answers`: the
-    text is part of that answer and is sampled with the device's settings; all other texts are greedy.
+    tokens of the device's answer that the text continues. `probabilities`: the pipeline needs the probability of each
+    token. `answers`: the text is part of the answer that the device gets and is sampled with the device's settings; all
+    other texts are greedy.
     """
 
     prompt: Prompt
@@ -68,7 +69,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The text that the model wrote for a Write step. `whole`: the model or a stop ended the text, not the token
+    """The text that the model wrote for a Write step. `whole`: the model or a stop text ended the text, not the token
     limit.
     """
 

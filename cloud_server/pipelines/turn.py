@@ -22,7 +22,10 @@ class Round:
 
 
 class Turn(Protocol):
-    """A request as a pipeline uses it. Any method may raise RequestOver."""
+    """The interface between a pipeline and one request: what was asked, and the operations that the pipeline may use.
+
+    Any method may raise RequestOver.
+    """
 
     @property
     def ask(self) -> m.Ask:
@@ -36,9 +39,11 @@ class Turn(Protocol):
     def passages(self) -> list[m.PublicPassage]:
         """The passages to write the answer from, the best first; empty before `cite` is called."""
 
-    async def compute(self, work: Callable[[], Result], provisional: Prompts | None = None) -> Result:
-        """Run `work`, a search or tokenization, outside the event loop, one at a time for all devices of an access
-        token.
+    async def compute(
+        self, work: Callable[[], Result], provisional: Prompts | None = None, *, searches: bool = False
+    ) -> Result:
+        """Run `work` outside the event loop, one at a time for all devices of an access token. Work that `searches`
+        may wait for a disk; other work, such as embedding and tokenising, is never delayed by that.
 
         While `work` runs, the prompts of `provisional` are prefilled. An error in `work` fails the request.
         """

@@ -136,7 +136,7 @@ class Builder(Generic[Chosen]):
             self.on_notice(f"The result of an earlier run cannot be used: {changed}. Starting again.")
         kept = sum(shard.passages for shard in shards.finished())
         if kept:
-            self.on_notice(f"Going on from an earlier run, which finished {kept:,} passages.")
+            self.on_notice(f"Continuing an earlier run, which finished {kept:,} passages.")
         fill(shards)
         finished = shards.finished()
         passages = sum(shard.passages for shard in finished)
@@ -206,7 +206,7 @@ class _Waiting:
 
     def finish(self, shards: Shards, number: int, after: Position) -> int:
         """Write the passages read since the last shard as the shard `number`; `after` is the position in the sources
-        after them. Return how many passages they are.
+        after them. Return the number of these passages.
         """
         self.embed(1)
         vectors = np.concatenate(self._vectors or [np.empty((0, self._embedder.dimensions), np.float32)])

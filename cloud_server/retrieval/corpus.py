@@ -25,7 +25,7 @@ class Ticket(Protocol):
         """
 
     def refine(self, vector: Vector) -> None:
-        """Move the look-ahead to another vector: that of the text written so far."""
+        """Continue the look-ahead near another vector, that of the text written so far."""
 
     def provisional(self, most: int) -> list[PublicPassage]:
         """Return at most `most` passages that the search will probably return, best first; none while too few clusters
@@ -53,7 +53,12 @@ class Corpus(Protocol):
         """Return the number of passages."""
 
     def vector_use(self) -> VectorUse:
-        """Return what the vectors take on this machine; nothing if another service holds them."""
+        """Return the memory that the vectors take on this machine and the bytes that were read from disk for them;
+        zeros if another service stores the vectors.
+        """
+
+    def relieve(self) -> None:
+        """Give memory of the vectors back if the machine is short of it. May be called by any thread."""
 
     def refresh(self) -> None:
         """Open the current index, if it is not open yet. Raises NothingFound if there is none; StoreError or UsageError

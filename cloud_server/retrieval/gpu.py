@@ -23,7 +23,7 @@ from storage.ivf_files import NUMBER, Codes, Numbers, Vectors
 log = logging.getLogger(__name__)
 
 _BLOCK: Final = 1 << 17
-"""Rows that are converted to float32 at a time, which takes 200 MB beside the clusters, for vectors of 384
+"""Rows that are converted to float32 at a time, which takes 200 MB in addition to the clusters, for vectors of 384
 dimensions.
 """
 
@@ -43,7 +43,7 @@ def torch_on(device: str) -> Any:
         import torch
     except ImportError:
         raise UsageError(
-            "retrieval.gpu_mb needs torch. Install it with: pip install 'jackdaw[gpu]', or set it to 0."
+            "retrieval.gpu_mb needs torch. Set it to 0, or install torch: pip install 'jackdaw[gpu]'"
         ) from None
     if device == "cuda" and not torch.cuda.is_available():
         raise UsageError(
@@ -126,8 +126,9 @@ class GpuTier:
                 self._wake()
 
     def begin(self, asking: Mapping[int, Sequence[int]], vectors: Vectors, k: int) -> "_Share":
-        """Start scanning those of the clusters in `asking` that are on the device, each for the vectors at the
-        positions to which `asking` maps it. Implements `FastTier.begin`.
+        """Start scanning the clusters that are on the device for the `k` nearest of each vector. `asking` maps each
+        cluster to the positions in `vectors` of the vectors for which the cluster has to be scanned. Implements
+        `FastTier.begin`.
         """
         with self._changed:
             pinned = [] if self._is_off else self._rows.pin(asking)

@@ -21,8 +21,8 @@ def group(waiting: Sequence[Set[int]], most: int = TOGETHER) -> list[int]:
     """Return the positions of the questions to search next. `waiting` holds each question's clusters, oldest question
     first.
 
-    After the oldest question, the question is added of whose clusters the largest share is being read already, and so
-    on. Return an empty list if no question waits.
+    Selects the oldest question first, then repeatedly the question that has the largest share of its clusters in common
+    with the selected questions. Returns an empty list if no question waits.
     """
     if not waiting:
         return []

@@ -14,8 +14,8 @@ Stage = Literal["embedding", "importing", "clustering", "writing", "states"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a stage of work: `done` of `total` units of that stage, which are bytes or rows of the sources,
-    training rounds, passages placed, or passages whose states are on disk.
+    """The progress of a stage of work: `done` of `total` units of that stage. A unit is a byte or row of the sources, a
+    training round, a passage assigned to its cluster, or a passage whose state is on disk.
 
     `passages` counts the passages so far that are new to the index, or have states.
     """
@@ -57,13 +57,13 @@ class FinishedShards:
 
 
 class Index(Protocol):
-    """A place, a folder or a Milvus database, where shards become a searchable index. Every method raises StoreError if
-    the place cannot be reached.
+    """A folder or a Milvus database in which shards become a searchable index. Every method raises StoreError if the
+    folder or database cannot be reached.
     """
 
     @property
     def folder(self) -> Path:
-        """The folder of the unfinished shards, and of the lock held by the one process that makes them."""
+        """The folder of the shards under construction, and of the lock that allows only one process to make them."""
 
     def held(self) -> IndexVersion:
         """Return the current version of the index. Raises NothingFound, StoreCorrupt."""

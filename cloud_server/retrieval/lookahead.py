@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
 LookaheadMode = Literal["paper", "progressive"]
-"""How the prefetch budget is spent: all near the original question, or half of it near the text written so far."""
+"""The way to spend the prefetch budget: all near the original question, or half of it near the text written so far."""
 
 MOST_OF_OWN: Final = 2.0
-"""The most bytes to prefetch, in multiples of the bytes of the question's own clusters.
+"""The most bytes to prefetch, in multiples of the size of the clusters that a search near the question itself would
+read.
 
-A budget of twice these bytes covers 0.75 to 0.88 of the clusters that a rewritten question needs, a budget of once
-these bytes 0.55 to 0.68 (HyDE, questions of NQ and HotpotQA).
+A budget of twice that size covers 75 to 88% of the clusters that a rewritten question needs, a budget of that size 55
+to 68% (HyDE, questions of NQ and HotpotQA).
 """
 
 _NEW: Final = 0.2
@@ -35,7 +36,9 @@ class GenerationTimes:
         return self._means.get(pipeline)
 
     def is_refined(self, pipeline: str) -> bool:
-        """Return whether the pipeline reports its text before it searches, so that half of the budget waits for it."""
+        """Return whether the pipeline reports its text before it searches, so that half of the budget is saved for
+        clusters near that text.
+        """
         return self._refined.get(pipeline, False)
 
     def learn(self, pipeline: str, seconds: float, *, is_refined: bool) -> None:
@@ -55,8 +58,9 @@ def exponential_mean(before: float, new: float) -> float:
 def budget(question: int, rate: float, seconds: float | None, memory: int) -> tuple[int, int]:
     """Return the bytes of clusters to prefetch for a question, and how many of them may be read from disk.
 
-    `question` is the bytes of the question's own clusters, `rate` the capped bandwidth in bytes a second, `seconds` the
-    expected generation time. If `seconds` is None, reading is limited only by the search, which ends it.
+    `question` is the size of the question's own clusters in bytes, `rate` the capped bandwidth in bytes a second,
+    `seconds` the expected generation time. If `seconds` is None, all of these bytes may be read from disk; the search
+    ends the reading.
     """
     ready = min(round(MOST_OF_OWN * question), memory)
     return ready, ready if seconds is None else min(ready, round(rate * seconds))

@@ -21,14 +21,19 @@ from storage.rabitq import RabitqSearch
 log = logging.getLogger(__name__)
 
 _SERIES_SHIFT = 32
-"""The number of bits of a passage's id that hold its number. The bits above hold the index's series, so that a rebuilt
-index has new ids.
+"""The number of bits of a passage's id that hold its number.
+
+The bits above hold the index's series: a number that changes when the index is rebuilt, so that its passages get new
+ids.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPassages:
-    """The texts of a version of the index, without its vectors. `series` is that of the version's metadata."""
+    """The texts of a version of the index, without its vectors.
+
+    `series` (see `IndexMetadata`) is the upper part of the passages' ids.
+    """
 
     series: int
     files: PassageFiles
@@ -54,8 +59,9 @@ class StoredPassages:
 
 @dataclass(slots=True, eq=False)
 class OpenIndex:
-    """An open version of the index. Thread-safe. If it has RaBitQ `codes`, searches scan these instead of the lists.
-    They may be set to None at any time, to free their memory; searches then scan the lists, exactly.
+    """An open version of the index. Thread-safe. If it has RaBitQ `codes` (short forms of the vectors, in memory),
+    searches scan the codes instead of the vectors. `codes` may be set to None at any time, to free their memory;
+    searches then scan the vectors, which is exact.
     """
 
     facts: IndexMetadata
@@ -91,7 +97,7 @@ class OpenIndex:
         return cls(facts, vectors, passages, min(probes, vectors.clusters), tier, codes)
 
     def vector_use(self) -> VectorUse:
-        """Return what the vectors take."""
+        """Return the memory that the vectors take, and the bytes that were read from disk for them."""
         cache, codes = self.vectors.cache, self.codes
         return VectorUse(cache.used + (codes.memory if codes else 0), cache.bytes_read)
 
@@ -104,6 +110,13 @@ class OpenIndex:
         if self.codes:
             return []
         return [cluster for cluster in self.vectors.present(probed) if not self.is_on_gpu(cluster)]
+
+    def is_in_memory(self, probed: Sequence[Numbers]) -> bool:
+        """Return whether a search in the given clusters reads none of them from disk; never, if it scans codes, as the
+        best candidates' vectors are read then.
+        """
+        needed = [cluster for clusters in probed for cluster in self.needed(clusters)]
+        return self.codes is None and self.vectors.cache.are_ready(needed)
 
     def scan_ready(self, vector: Vector, k: int) -> tuple[Numbers, Vectors]:
         """Return numbers and inner products of the `k` nearest vectors, only in clusters that are in memory or on the
@@ -121,8 +134,8 @@ class OpenIndex:
         """Return the `most` nearest passages in the clusters read so far, once the nearer half of the question's
         clusters is read; before that, none.
 
-        For 0.90 of 600 questions, the nearer half held the three best passages. An index with codes never returns any,
-        as its searches read little. Raises StoreCorrupt, StoreError.
+        For 90% of 600 questions, the nearer half contained the three best passages. An index with codes never returns
+        any, as its searches read little. Raises StoreCorrupt, StoreError.
         """
         probed = self.vectors.present(self.probe(vector))
         nearer = probed[: -(-len(probed) // 2)]

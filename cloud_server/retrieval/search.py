@@ -30,7 +30,7 @@ _ATTEMPTS = 5
 class IndexCorpus:
     """Passages in clusters, searched by the nearness of their vectors. Thread-safe.
 
-    Without an index, the corpus is empty until one is built; `refresh` raises the reason.
+    Without an index, the corpus is empty until one is built; the error that `refresh` raises says why.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class IndexCorpus:
         self._probes = probes
         self._memory, self._mode, self._gpu = memory, mode, gpu
         self._times = GenerationTimes()
-        self._searcher = Searcher()
+        self._reading, self._in_memory = Searcher(), Searcher()
         self._opened: OpenIndex | None = None
         self._mark: tuple[int, int] | None = None
         self._failure: JackdawError | None = None  # of opening the version with this mark
@@ -74,9 +74,14 @@ class IndexCorpus:
         return len(opened.passages) if opened else 0
 
     def vector_use(self) -> VectorUse:
-        """Return what the vectors of the version that is open take."""
+        """Return the memory that the open version's vectors take, and the bytes that were read from disk for them."""
         opened = self._opened
         return opened.vector_use() if opened else VectorUse()
+
+    def relieve(self) -> None:
+        """Give memory of the open version's vectors back if the machine is short of it."""
+        if opened := self._opened:
+            opened.vectors.cache.relieve()
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Return the `most` nearest passages, best first. `vector` is a unit vector of the same embedder."""
@@ -132,7 +137,14 @@ class IndexCorpus:
     def _search(
         self, index: OpenIndex, vectors: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None
     ) -> list[list[PublicPassage]]:
-        return [index.passages_of(*hits) for hits in self._searcher.search(index, vectors, most, probed)]
+        """Search in the `probed` clusters; if these are not given, in the nearest ones.
+
+        Searches whose clusters are in memory have a searcher of their own, so that they do not wait while groups of
+        others wait for the disk. A cluster that is evicted meanwhile is read all the same.
+        """
+        probed = probed or [index.probe(vector) for vector in vectors]
+        searcher = self._in_memory if index.is_in_memory(probed) else self._reading
+        return [index.passages_of(*hits) for hits in searcher.search(index, vectors, most, probed)]
 
     def _current(self) -> OpenIndex | None:
         if self._versions.mark() != self._mark:

@@ -17,7 +17,7 @@ from cloud_server.retrieval.opened import OpenIndex
 from storage.ivf_files import Numbers, Vectors
 
 LANES: Final = 2
-"""The most groups searched at the same time: one computes while another reads."""
+"""The most groups that a searcher searches at the same time: one computes while another reads."""
 
 Hits = tuple[Numbers, Vectors]
 
@@ -50,15 +50,12 @@ class Searcher:
         self._waiting: list[_Search] = []
         self._changed = Condition()
 
-    def search(
-        self, index: OpenIndex, vectors: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None
-    ) -> list[Hits]:
+    def search(self, index: OpenIndex, vectors: Sequence[Vector], most: int, probed: Sequence[Numbers]) -> list[Hits]:
         """Return, for each vector in order, the numbers and the cosines of the `most` nearest passages, best first,
-        within its `probed` clusters; if these are not given, within the nearest clusters.
+        within its `probed` clusters.
 
         Raises StoreCorrupt or StoreError if this search fails on its own, not only as part of a group.
         """
-        probed = probed or [index.probe(vector) for vector in vectors]
         clusters = frozenset(cluster for each in probed for cluster in each.tolist())
         own = _Search(index, probed, vectors, most, clusters)
         with self._changed:

@@ -128,8 +128,8 @@ def _files(source: Path, skipped: list[Skipped]) -> Iterator[tuple[Path, str]]:
 
 
 def _free(name: str, taken: Set[str]) -> str:
-    """Return the name or, if it is taken, the name with the next free number, as in "notes (2).txt". Parent folders
-    would tell names apart, too, but stay private.
+    """Return the name or, if it is taken, the name with the next free number, as in "notes (2).txt". Names could also
+    be distinguished by their parent folders, but these stay private.
     """
     path, number = Path(name), 2
     while name in taken:

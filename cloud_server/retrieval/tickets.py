@@ -1,6 +1,6 @@
 """The look-ahead for one question in an index. Implements `Ticket`.
 
-`lookahead` decides how many bytes are read, and which clusters; a ticket spends them in one or two shares.
+The module `lookahead` decides how many bytes, and which clusters, may be read; a ticket reads them in one or two parts.
 """
 
 import time
@@ -35,7 +35,7 @@ class IndexTicket:
     """Prefetches clusters of the version that was open at its creation; `search` uses the current version.
 
     Thread-safe. After `close`, every method works without look-ahead. If the index has RaBitQ codes, nothing is
-    prefetched, as its searches need no cluster in memory.
+    prefetched, because its searches read no whole clusters.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class IndexTicket:
         self._ahead = self._index.vectors.cache.read_ahead(on_arrival) if self._index else None
         self._since = time.monotonic()
         self._is_refined = False
+        self._may_read = 0  # bytes, from disk until the search
         self._near: Vector | None = None
 
     def begin(self, vector: Vector) -> None:
@@ -80,7 +81,9 @@ class IndexTicket:
         return index.provisional(near, most) if index and near is not None and most > 0 else []
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """Return the result of `Corpus.search`, sooner. The look-ahead ends, until the next `refine`."""
+        """Return the same result as `Corpus.search`, but sooner, as clusters have been prefetched. The look-ahead ends
+        until the next `refine`.
+        """
         index, ahead, self._near = self._index, self._ahead, vector
         current = self._opened()
         if index is None or ahead is None or current is not index:
@@ -93,7 +96,7 @@ class IndexTicket:
             return self._search(index, [vector], most, [probed])[0] if most > 0 else []
         finally:
             self._let_go(ahead)
-            self._since, self._is_refined = time.monotonic(), False
+            self._since, self._is_refined, self._may_read = time.monotonic(), False, 0
 
     def close(self) -> None:
         """Stop prefetching, and release the clusters held for this question."""
@@ -109,7 +112,7 @@ class IndexTicket:
     def _fetch(self, vector: Vector, share: float, *, is_more: bool = False) -> None:
         """Prefetch clusters near a vector with the given share of the budget.
 
-        `is_more`: in addition to those prefetched already.
+        `is_more`: in addition to those prefetched already, which may have taken more than the rest of the budget.
         """
         index, ahead = self._index, self._ahead
         if index is None or ahead is None:
@@ -122,9 +125,10 @@ class IndexTicket:
         own = sum(map(index.vectors.bytes_of, index.vectors.present(index.probe(vector))))
         memory = cache.ahead.share(ahead)
         ready, read = budget(own, cache.ahead.rate, self._times.mean(self._pipeline), memory)
-        if is_more:
-            ready, read = round(memory / share), min(ready, read)
-        chosen = within_budget(ranked, index.vectors.bytes_of, index.is_near, round(share * ready), round(share * read))
+        self._may_read = max(self._may_read, read)
+        ready = memory if is_more else round(share * ready)
+        read = min(round(share * read), self._may_read - ahead.bytes_read)
+        chosen = within_budget(ranked, index.vectors.bytes_of, index.is_near, ready, read)
         if self._gpu:
             self._gpu.hold(ahead, chosen)
         ahead.fetch(cluster for cluster in chosen if not index.is_on_gpu(cluster))

@@ -31,12 +31,13 @@ class EmbedderSource(Struct, frozen=True, omit_defaults=True):
 
 
 class IndexMetadata(Struct, frozen=True, omit_defaults=True):
-    """The metadata of a version. `built_at` is ISO 8601; `series` changes when passage numbers get new meanings.
+    """The metadata of a version. `built_at` is ISO 8601; `series` is a number that changes when passage numbers get new
+    meanings.
 
     `trained_on` is the number of passages in the index when its clusters were trained; `files` are the names of the
     files with the texts; `skipped` counts skipped files and lines. `embedder` is the embedder's fingerprint. `model`
-    names the embedder's weights; None means the catalog's embedder. `relevance` is the cosine below which passages are
-    no source; None leaves that to `retrieval.relevance`.
+    names the embedder's weights; None means the catalog's embedder. `relevance` is the least cosine to the question at
+    which a passage may be a source; None leaves that to the setting `retrieval.relevance`.
     """
 
     passages: int
@@ -111,5 +112,5 @@ def write_facts(version: Path, facts: IndexMetadata) -> None:
 
 
 def size(version: Path) -> int:
-    """Return the total bytes of a version's files."""
+    """Return the total size of a version's files in bytes."""
     return sum(entry.stat().st_size for entry in os.scandir(version))

@@ -55,7 +55,7 @@ class AsgiConnection:
         await self._say({"type": "websocket.send", "bytes" if isinstance(frame, bytes) else "text": frame})
 
     def send_now(self, frames: Sequence[Frame]) -> bool:  # noqa: ARG002
-        """Return False: an ASGI server may wait at each frame."""
+        """Write nothing and return False, because an ASGI server may wait for the network at each frame."""
         return False
 
     async def close(self, code: int) -> None:

@@ -27,7 +27,9 @@ from shared.protocol.messages import PublicPassage
 from storage.private import private_folder
 
 HEADS = "jackdaw_index"
-"""The collection that has the head in row 0, and the index's metadata, in pieces, in the rows that the head names."""
+"""The name of the collection whose row 0 is the head (see `Head`). The rows that the head names contain the index's
+metadata, in pieces.
+"""
 
 FIELDS = ("title", "path", "text")
 
@@ -35,8 +37,10 @@ WAIT_S = 3.0
 """Timeout in seconds for connecting and for a query. Searches take milliseconds, and devices wait for them."""
 
 SERIES_SHIFT = 32
-"""The number of bits by which the index's series is shifted in a passage's id. The bits below hold the passage's
-number, so that a rebuilt index has different ids.
+"""The number of lower bits of a passage's id that hold the passage's number.
+
+The bits above hold the index's series: a number that changes when the index is rebuilt, so that its passages get new
+ids.
 """
 
 _LOOK_S = 2.0
@@ -56,7 +60,9 @@ for _name in ("pymilvus", "milvus_lite", "grpc._server"):  # the caller logs err
 
 
 class Head(Struct, frozen=True):
-    """The searched collection, and its metadata in `pieces` rows from row `first` on."""
+    """The record that says which collection is searched, and which rows contain its metadata: `pieces` rows from row
+    `first` on.
+    """
 
     collection: str
     first: int
@@ -75,7 +81,7 @@ class Milvus:
             parts = urlsplit(uri)
         except ValueError as error:
             raise UsageError(
-                f"retrieval.milvus is no address ({error}). Set it to https://HOST:19530/DATABASE or FILE.db."
+                f"retrieval.milvus is not an address ({error}). Set it to https://HOST:19530/DATABASE or FILE.db."
             ) from None
         if "@" in parts.netloc:
             raise UsageError(
@@ -110,7 +116,7 @@ class Milvus:
             raise StoreError(f"Milvus at {self.uri} failed ({why}). {step}") from error
 
     def head(self) -> Head:
-        """Return the searched collection and the place of its metadata. Raises NothingFound, StoreError."""
+        """Return the head: the searched collection, and the rows with its metadata. Raises NothingFound, StoreError."""
         with self.asked() as client:
             rows = self._texts(client, [0]) if client.has_collection(HEADS, timeout=WAIT_S) else []
         if not rows:
@@ -167,8 +173,11 @@ class MilvusCorpus:
         return held.facts.passages if held else 0
 
     def vector_use(self) -> VectorUse:
-        """Return that nothing is taken on this machine."""
+        """Return zeros, because the vectors take no memory or disk of this machine."""
         return VectorUse()
+
+    def relieve(self) -> None:
+        """Do nothing, because the vectors take no memory of this machine."""
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
         """Return at most `most` nearest passages, best first; `vector` is a unit vector of the same embedder. Raises

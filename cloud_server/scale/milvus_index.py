@@ -1,7 +1,8 @@
 """Writes finished shards into Milvus and makes them the current index. Implements `Index`.
 
 Row ids follow from the sources, so that a rerun overwrites the rows of a killed run. A build fills a new collection
-beside the searched one; added passages go into the searched collection and are searched once the next head is written.
+beside the searched one; added passages are written into the searched collection, and are searched once the next head
+(`milvus.Head`) is written.
 """
 
 import hashlib
@@ -53,7 +54,9 @@ class MilvusIndex:
         return {"milvus": self._milvus.uri, "collection": self._milvus.head().collection}
 
     def publish(self, made: FinishedShards, on_progress: Callable[[Progress], None]) -> IndexMetadata:
-        """Write the shards' rows, then the head. Raises StoreError; the same call continues after an error."""
+        """Write the shards' rows, then the head (`milvus.Head`), which makes them searchable. Raises StoreError; the
+        same call continues after an error.
+        """
         digest = hashlib.sha256(json.encode(made.plan)).hexdigest()
         old = made.base.facts if made.base else None
         facts = IndexMetadata(

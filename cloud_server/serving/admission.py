@@ -15,8 +15,8 @@ from shared.protocol import messages as m
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRefused:
-    """A refused connection: the HTTP status, and after how many seconds the device may retry; None if a retry is no
-    use.
+    """A refused connection: the HTTP status, and after how many seconds the device may retry; None if a retry is
+    useless.
     """
 
     status: HTTPStatus

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address
 
 SILENT_S = 2.0
-"""Seconds without a token after which a connection no longer counts as part of a burst."""
+"""Seconds without a token after which a connection may be closed if its address has too many; a burst of real devices
+shows its tokens sooner.
+"""
 
 
 def household(host: str) -> str:

@@ -66,8 +66,9 @@ class PairingDesk:
         return x.Done(entry.name)
 
     async def _exchange(self, connection: Connection) -> TokenEntry:
-        """Return the record of the device's new, valid token. Raises Closed, _Refusal, WrongProof, StoreError,
-        NotWritable.
+        """Exchange proofs with the device, send it a new token, and make the token valid once the device has stored it.
+
+        Return the token's record. Raises Closed, _Refusal, WrongProof, StoreError, NotWritable.
         """
         challenge, token = x.new_nonce(), new_token()
         await connection.send(x.encoded(x.Challenge(challenge)))

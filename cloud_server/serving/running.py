@@ -42,7 +42,7 @@ class RunningServer:
 
 
 def joined(host: str) -> str:
-    """Return the host in the form in which it stands before a port: an IPv6 address gets brackets."""
+    """Return the host as it is written before a port: an IPv6 address gets brackets."""
     return f"[{host}]" if ":" in host else host
 
 

@@ -7,7 +7,6 @@ replicas.
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http import HTTPStatus
 
@@ -22,11 +21,13 @@ from cloud_server.monitoring.metrics import Metrics
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.pipeline import Pipeline
+from cloud_server.retrieval.relief import relieve
 from cloud_server.serving.admission import AdmissionRefused, AdmissionSlot, offer
 from cloud_server.sessions.client import Client
 from cloud_server.sessions.connection import Closed, Connection
 from cloud_server.sessions.registry import Sessions
 from cloud_server.sessions.services import RequestServices
+from cloud_server.sessions.threads import RequestThreads
 from cloud_server.settings import Settings
 from shared.errors import ProtocolError, StoreError
 from shared.protocol import codec
@@ -41,11 +42,6 @@ REVOKED_S = 0.5
 STUCK_S = 120.0
 """Seconds after which a single step of the engine counts as hung."""
 
-READERS = 8
-"""Threads that embed, search and tokenise. Most of them wait for a search, while searches that need the same clusters
-are done together.
-"""
-
 Duty = tuple[str, Coroutine[None, None, None]]
 """A background task and its name. The server ends if the task ends."""
 
@@ -55,7 +51,7 @@ log = logging.getLogger(__name__)
 class Service:
     """Admits and serves connections between `start` and `stop`, on one event loop's thread.
 
-    `ending` is set when the service shall end, or has to end because a part failed; `lost` then names that part.
+    `ending` is set when the service is told to end, or has to end because a part failed; `lost` then names that part.
     `on_lost` is called once when a part fails. `on_drained` is called when no more answers are waited for: at once if
     the service is told to end a second time (`hurried`).
     """
@@ -84,12 +80,12 @@ class Service:
         self._watching: list[asyncio.Task[None]] = []
         self._connections: dict[Connection, TokenEntry] = {}
         self._places: set[AdmissionSlot] = set()
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._threads = RequestThreads()
         self._parts = RequestServices(
             answering,
             Pipeline(answering, self.metrics),
             self.generation,
-            self._readers,
+            self._threads,
             self.metrics,
             settings.log.questions,
             lambda: self.draining,
@@ -115,6 +111,7 @@ class Service:
         return [
             ("sweeping", self.sessions.sweep()),
             ("looking for revoked tokens", self._cut_revoked()),
+            ("giving memory back", relieve(self.answering.corpus, self._threads.readers)),
             ("measuring the event loop", beat(self.metrics.loop_lag.observe, lambda: not self.stuck)),
         ]
 
@@ -154,7 +151,7 @@ class Service:
         for task in self._watching:
             task.cancel()
         self.generation.stop()
-        self._readers.shutdown(cancel_futures=True)  # waits only for reads that have started
+        self._threads.close()  # waits only for work that has started
 
     def admit(self, authorization: str, peer: str = "") -> AdmissionSlot | AdmissionRefused:
         """Admit a connection by the Authorization header of its upgrade: return its place, or a refusal.

@@ -29,8 +29,8 @@ GONE_S = 60.0
 """Seconds without a message after which a device counts as disconnected. Devices send one at least every 20 seconds."""
 
 MOST_UNHEARD = 40
-"""The most unacknowledged events. Beyond them the device has to acknowledge within SEND_S; a device acknowledges every
-32.
+"""With this many unacknowledged events, the device has to acknowledge within SEND_S. A device normally acknowledges
+after every 32 events.
 """
 
 MOST_WAITING_BYTES = 2 << 20

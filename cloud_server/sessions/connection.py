@@ -18,7 +18,7 @@ class Connection(Protocol):
     """One device's connection, used on the event loop's thread. The methods raise Closed."""
 
     async def receive(self) -> Frame:
-        """Return the next frame. Raises Closed also if the device closed the connection."""
+        """Return the next frame. Raises Closed if either side has closed the connection."""
 
     async def send(self, frame: Frame) -> None:
         """Write a frame, and wait until the network accepts it."""

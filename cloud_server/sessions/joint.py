@@ -1,6 +1,7 @@
 """The server's side of one joint answer: connects the session, the aggregator and the generation.
 
-Decisions about the answer are made in `shared.aggregation`. Runs on the event loop's thread, like `Client`.
+Decisions about the answer are made in `shared.aggregation`. A settled token is final: neither side can change it any
+more. Runs on the event loop's thread, like `Client`.
 """
 
 import asyncio
@@ -23,13 +24,15 @@ from shared.aggregation.wire import enough, from_wire, pieces, to_wire
 from shared.protocol import messages as m
 
 PATIENCE_S: Final = 120.0
-"""Seconds without a settled token after which a connected device counts as lost. A device may have to prefill a long
-prompt first, at twenty tokens a second.
+"""Seconds without a new final token after which a connected device counts as lost.
+
+A device may have to prefill a long prompt first, at twenty tokens a second.
 """
 
 CUT_S: Final = 6.0
-"""Seconds without a settled token after which a disconnected device counts as lost. The device itself waits less
-long.
+"""Seconds without a new final token after which a disconnected device counts as lost.
+
+The device itself gives up sooner.
 """
 
 
@@ -47,7 +50,10 @@ class JointCallbacks:
 
 
 class Joint:
-    """A joint answer on the server's side. `_key` is the key of its job in the generation, once the job is queued."""
+    """The server's side of a joint answer, which device and server generate together.
+
+    `_key` is the key of its job in the generation, once the job is queued.
+    """
 
     def __init__(self, ask: m.Ask, engine: Engine, generation: Generation, hands: JointCallbacks) -> None:
         self._ask, self._generation, self._hands = ask, generation, hands
@@ -76,7 +82,7 @@ class Joint:
 
     @property
     def settled(self) -> tuple[int, ...]:
-        """The tokens settled so far."""
+        """The answer's tokens that are final so far: neither side can change them any more."""
         return tuple(self._machine.settled)
 
     @property
@@ -193,7 +199,7 @@ class Joint:
             self._hands.say(self._ready.popleft())
 
     def _say(self, message: a.Weight | a.Drafts | a.Targets | a.Switch) -> None:
-        """Send a message about weights at once; queue any other message."""
+        """Send a Weight message at once; queue any other message until the session may send it."""
         for event in to_wire(self._ask.request, message, self._steps.stated):
             if isinstance(event, m.Weight):
                 self._hands.say(event)
@@ -202,7 +208,7 @@ class Joint:
 
 
 class _Steps:
-    """Measures the server's seconds per draft, from two successive drafts of a chain.
+    """Measures the server's seconds per draft in a joint answer, from two successive drafts of a chain.
 
     A pair of drafts counts only if the second one did not have to wait.
     """

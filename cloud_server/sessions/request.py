@@ -1,6 +1,4 @@
-"""One request of a device, from its question to its end. Everything but searching and tokenising runs on the event
-loop's thread.
-"""
+"""One request of a device, from its question to its end. All but its computing and searching is on the event loop."""
 
 import asyncio
 import logging
@@ -53,7 +51,7 @@ class Request:
         self._said = 0  # tokens of the answer that were generated as drafts
         keys = lambda: device.new_key(ask.request), device.release_key
         self._drafting = Drafting(device.parts.generation, device.quota, device.name, *keys)
-        self._provisional = Provisional(device.parts.generation, device.name, device.parts.readers, *keys)
+        self._provisional = Provisional(device.parts.generation, device.name, device.parts.threads.searchers, *keys)
         self._task: asyncio.Task[None] | None = None
         self._waits = False  # queued to search or tokenise: nothing is computed yet
 
@@ -69,14 +67,18 @@ class Request:
         self._task = asyncio.get_running_loop().create_task(until_over(work))
         self._task.add_done_callback(self._task_ended)
 
-    async def compute(self, work: Callable[[], Result], provisional: Prompts | None = None) -> Result:
-        """Run a search or tokenization in a reader thread; prefill `provisional` meanwhile. Raises RequestOver."""
+    async def compute(
+        self, work: Callable[[], Result], provisional: Prompts | None = None, *, searches: bool = False
+    ) -> Result:
+        """Run work in a thread, a searcher's if it `searches`; prefill `provisional` meanwhile. Raises RequestOver."""
+        self._require_open()
+        threads = self._parts.threads.searchers if searches else self._parts.threads.readers
         self._waits = True
         try:
             async with self._device.quota.reading:
                 self._waits = False
                 with self._provisional.during(provisional if self.ask.generate else None):
-                    return await asyncio.get_running_loop().run_in_executor(self._parts.readers, work)
+                    return await asyncio.get_running_loop().run_in_executor(threads, work)
         except JackdawError as error:  # logged only, as the error may name the server's files
             facts = {"client": self._device.name, "error": type(error).__name__, "detail": str(error)}
             log.error("failed", extra=facts)  # noqa: TRY400  (no traceback is wanted)
@@ -86,8 +88,7 @@ class Request:
 
     def later(self, work: Callable[[], None]) -> None:
         """Run the work in a reader thread, even if the request ends meanwhile."""
-        with suppress(RuntimeError):  # the server is shutting down
-            asyncio.get_running_loop().run_in_executor(self._parts.readers, work)
+        self._parts.threads.later(work)
 
     @property
     def version(self) -> int:
@@ -191,7 +192,7 @@ class Request:
 
     @property
     def stands(self) -> bool:
-        """Whether a part of the answer may be waiting to be sent."""
+        """Whether tokens or the end of the answer may be waiting to be sent."""
         return bool(self._flow.pending or self._done or self.joint)
 
     def flush(self) -> None:
@@ -224,7 +225,7 @@ class Request:
         self._device.send(m.Failed(self.ask.request, code, message, retry_after_s))
 
     def give_up(self) -> None:
-        """Try to send a failure message after an unexpected error, which may lie in the session itself."""
+        """Try to send a failure message after an unexpected error, whose cause may be the session itself."""
         if not self.over:
             with suppress(ProtocolError):
                 self.fail("internal", UNFORESEEN)

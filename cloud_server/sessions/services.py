@@ -1,7 +1,6 @@
 """The services that all requests share, and the device to which a request belongs."""
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from cloud_server.access.quota import Quota
@@ -9,20 +8,21 @@ from cloud_server.engine.generation import Generation
 from cloud_server.monitoring.metrics import Metrics
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.pipeline import Pipeline
+from cloud_server.sessions.threads import RequestThreads
 from shared.protocol import messages as m
 from shared.protocol.server import ServerSession
 
 
 @dataclass(frozen=True, slots=True)
 class RequestServices:
-    """The services that requests use. `draining` returns whether the server accepts no new requests;
-    `model_only` is whether the model answers without passages.
+    """The services that requests use. `draining` returns whether the server accepts no new requests; `model_only`:
+    requests without passages are answered, too, by the model alone.
     """
 
     answering: Answering
     pipeline: Pipeline
     generation: Generation
-    readers: Executor
+    threads: RequestThreads
     metrics: Metrics
     log_questions: bool
     draining: Callable[[], bool]

@@ -1,4 +1,6 @@
-"""Flow control of one answer: generated tokens are queued until the device's credit allows sending them."""
+"""Flow control of one answer: generated tokens are queued until the device's credit, the number of tokens that it
+allows, permits sending them.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -33,7 +35,10 @@ class TokenFlow:
         return self._before + self.next + self._session.sendable(self._request)
 
     def begin(self, index: int, before: int) -> None:
-        """Set the answer's index of the next token; the engine's index of the same token is larger by `before`."""
+        """Start at the answer's token `index`.
+
+        The index of a token in the engine's job is that in the answer plus `before`.
+        """
         self.next, self._before = index, before
 
     def add(self, token: Token) -> None:

@@ -21,7 +21,10 @@ LOOK_S = 30.0
 
 
 def rules_while_typing(rules: Rules) -> Rules:
-    """Return the rules while the user types: no quiet time is required, but a busy machine still forbids reading."""
+    """Return the idle rules changed for passages that are read while the user types.
+
+    No time without questions is required any more, but a busy or hot machine still forbids reading.
+    """
     return replace(rules, quiet_minutes=0.0)
 
 
@@ -56,6 +59,6 @@ class Allowance:
         return refusal(self._latest, rules, spent, paused=paths.daemon_paused.exists())
 
     def spend(self, paths: Paths, rules: Rules, parameters: int, tokens: int) -> None:
-        """Charge the budgets for tokens that a model with this many parameters has read. Raises NotWritable."""
+        """Charge the budgets for `tokens` tokens read by a model of this many `parameters`. Raises NotWritable."""
         joules = estimated_joules(parameters, tokens, rules.joules_per_gflop)
         write_ledger(paths.typing_spent, spend(read_ledger(paths.typing_spent), self.clock(), tokens, joules))

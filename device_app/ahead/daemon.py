@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from device_app.settings import Daemon as Rules
 
 TICK_S = 0.5
-"""Seconds that the resident process sleeps at a time; it notices a signal afterwards."""
+"""Seconds that the resident process sleeps at a time; it handles signals after each sleep."""
 
 TURN_S = 15.0
 """Seconds between two checks whether work may begin."""
@@ -52,7 +52,7 @@ AGAIN_S = 900.0
 
 RETRY_S = 60.0
 READING_QUIET_MINUTES = 1 / 6
-"""Minutes after a question from which changed files are read, on battery power too: they may be asked about next."""
+"""Minutes between a question and reading changed files, on battery too: the next question may be about them."""
 
 State = Literal["waiting", "reading", "working", "paused", "stopped"]
 
@@ -206,8 +206,8 @@ class Daemon:
     ) -> WorkReport:
         """Read changed files or fill the caches, as `state` says.
 
-        Stop for questions after `mark` and for the reasons in `also`; with `rules`, also when the device is no longer
-        idle.
+        Stop when a question is asked that `mark`, the record of the last one, does not include, and for the reasons in
+        `also`; with `rules`, also when the device is no longer idle.
         """
         self._publish(state)
         stop = [self._told_to_end, self._asked_since(mark), self._paused, *also]
@@ -285,12 +285,12 @@ class Daemon:
 
 
 def reading_rules(rules: Rules) -> Rules:
-    """Return the rules for reading changed files: soon after a question, and on battery while the charge is high."""
+    """Return the idle rules for reading changed files: soon after a question, and on battery if its charge is high."""
     return replace(rules, quiet_minutes=min(rules.quiet_minutes, READING_QUIET_MINUTES), mains=False)
 
 
 def all_spent(paths: Paths, status: Status | None) -> Ledger:
-    """Return everything that background work and reading during typing have spent, in any order."""
+    """Return the records of tokens and joules spent on background work and on reading while the user typed."""
     return (*read_ledger(paths.typing_spent), *(status.spent if status else ()))
 
 

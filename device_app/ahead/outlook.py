@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _PROVEN = ("proven", "word for word")
 
 CANDIDATES = 200
-"""The most predicted questions that are considered, latest first."""
+"""The maximum number of predicted questions that are considered, latest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,7 @@ def suggested(device: Device, count: int, now: datetime) -> list[str]:
 
 
 def likely(device: Device, count: int, today: date) -> list[str]:
-    """Return at most `count` predicted questions that can be answered at once, likeliest first, each about another
-    document.
+    """Return at most `count` predicted questions that can be answered at once, likeliest first, one per document.
 
     The likeliest questions are those near the latest questions, or from the files that answered them
     (`predictor.expected_use`); before the first question, the newest come first.
@@ -109,7 +108,11 @@ def likely(device: Device, count: int, today: date) -> list[str]:
 
 
 def _serves(entry: Entry, today: date) -> bool:
-    """Return whether the question has the same meaning today, and a proven answer that says more than the question."""
+    """Return whether a predicted question is worth suggesting today.
+
+    Its kept answer must be proven and contain words that the question lacks, and the question must mean the same today
+    as when it was answered.
+    """
     if entry.record.get("support") not in _PROVEN:
         return False
     if not adds(entry.question, entry.answer or ""):
@@ -138,13 +141,13 @@ def _asked(
 
 
 def _vectors(records: CacheRecords, entries: Sequence[Entry]) -> dict[int, predictor.Vectors]:
-    """Map each entry's id to its question's vector, shape (dimensions,)."""
+    """Map the id of each kept answer (an entry) to its question's vector, shape (dimensions,)."""
     packed = records.vectors([entry.id for entry in entries])
     return {entry: np.frombuffer(vector, "<f4") for entry, vector in packed.items()}
 
 
 def _sources(device: Device, entries: Sequence[Entry]) -> dict[int, StoredPassage]:
-    """Map each entry's id to the first passage that its answer was drawn from.
+    """Map the id of each kept answer (an entry) to the first passage that the answer was drawn from.
 
     Answers from a server's passages, and those whose passage is gone, are left out.
     """

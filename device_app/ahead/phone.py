@@ -65,7 +65,7 @@ def read(device: Device, reading: PhoneReading, name: str) -> PhoneReport:
         reading.sources.note_reading(name, str(error))
         raise
     finally:
-        if reading.report.documents:
+        if reading.report.documents or reading.report.removed:
             device.qkv_tree.prune()
             device.people.keep()
 

@@ -1,8 +1,8 @@
 """Fills the caches in the background, in small items, each stored before the next (PerCache, §4.1.2, §4.1.3, §4.3).
 
 In order: drop unusable entries, measure the model, answer queued and stale questions, predict questions from new
-passages and prepare them, restore evicted states, and read passages ahead while there is room. A stop loses at most one
-item.
+passages and prepare them, compute evicted attention states again, and read passages ahead while there is room. A
+stop loses at most one item.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ asked about take at most the second.
 
 
 def fill_again(counters: Counters) -> None:
-    """Allow evicted states to be restored again, after room became free."""
+    """Allow evicted attention states to be computed and kept again, after the cache has free space."""
     counters.forget(_LIMIT_MARK)
 
 
@@ -85,7 +85,9 @@ class Population:
             yield Step.free("evict", f"{evicted} answers", f"over the limit of {self.bank.limit:,} bytes")
 
     def _measure(self) -> Iterator[Step]:
-        """Measure, once, which cached results are exact with this model and machine, and how much faster drafts are."""
+        """Measure, once per model and machine, whether cached attention states give exactly the same results as
+        computed ones, and how fast the model reads several drafted tokens at once.
+        """
         source, trace = self.assistant.source(), Trace()
         if source.finish_checks and source.engine.info.verdict.untested:
             before = source.engine.computed
@@ -109,7 +111,7 @@ class Population:
             yield Step.free("refresh", f"{stale} of {looked} questions", "newer passages may change the answers")
 
     def _adopt(self) -> Iterator[Step]:
-        """Queue the questions kept under other models and settings, which then need not be predicted again."""
+        """Queue questions answered under other models and settings, so that they need not be predicted again."""
         if not self.bank.limit:
             return
         if waiting := self.bank.adopt(self.options.fingerprint, self.assistant.embedder):
@@ -146,7 +148,7 @@ class Population:
                     yield self._prepared(asked_so, "predicted", why, decode=strategy.decode)
 
     def _restore(self) -> Iterator[Step]:
-        """Restore evicted states of kept questions, the most used first, while there is room."""
+        """Compute evicted attention states of kept questions again, the most used first, while there is room."""
         # Checked once for each limit: states that did not fit before do not fit now.
         if self.counters.all().get(_LIMIT_MARK) == self.tree.limit:
             return

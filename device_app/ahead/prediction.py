@@ -37,7 +37,7 @@ HISTORY = 10
 
 KNOWLEDGE_MARK, HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
 _NEAR_MARK, _NEAR_DONE = "near_turn", "near_done"
-"""Names of two counters: the turn whose nearest passages are used, and how many of these are done."""
+"""Names of two counters: the newest question when passages near it were chosen, and how many of these are used."""
 
 _QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
 """The most tokens that the model may write for a question, and for an abstract."""
@@ -46,13 +46,13 @@ _ABSTRACTS, _KEPT_ABSTRACTS = 2, 8
 """The numbers of new abstracts (of `stride` passages each) and of all abstracts in a prompt for questions."""
 
 PER_PASSAGE, WRITTEN_PER_PASSAGE = 2, 4
-"""The most questions predicted for each passage: from its form, and by a model."""
+"""The maximum number of questions predicted for each passage: by rules from its text, and by a model."""
 
 _CONTINUATIONS, _CONTINUATIONS_NEAR = 3, 4
-"""Questions that the model writes for each beginning: about a new passage, and about one near the latest questions."""
+"""Questions that the model completes per given beginning: for a new passage, and for one near recent questions."""
 
 _ANALOGUES = 2
-"""The most questions that repeat the last question for other people."""
+"""The most predicted questions that repeat the person's last question with another person's name in it."""
 
 _NEAR, _AROUND = 30, 6
 """Passages considered near each of the latest questions, and on either side of the one that answered it."""
@@ -77,7 +77,8 @@ class Prediction:
 
     `predict_from` is the setting `cache.predict_from`: how new passages are used. With `abstracts`, the model's
     summaries of passages are kept, and the latest are put into a prompt together with the new ones. `tallies` returns
-    those of earlier predictions (`usefulness`): forms of questions that are never asked are predicted less often.
+    how often the earlier predictions of each form were asked (`usefulness`): forms that are never asked are predicted
+    less often.
     """
 
     assistant: Assistant
@@ -137,7 +138,7 @@ class Prediction:
                 self.counters.set(KNOWLEDGE_MARK, mark)
 
     def _of(self, passage: StoredPassage, source: str, why: str, count: int) -> Iterator[Predicted | Step]:
-        """Yield questions about a passage: the model's, `count` for each beginning, and those made from its form."""
+        """Yield questions about a passage: the model's, `count` for each given beginning, and those made by rules."""
         trace = Trace()
         written = self._written_about(passage, count, trace)
         if trace.tokens_decoded:
@@ -260,7 +261,7 @@ class Prediction:
         return "".join(piece.text for piece in source.stream(prompt, SamplingSettings(), max_tokens=most, trace=trace))
 
     def _analogues(self, latest: Sequence[str]) -> list[str]:
-        """Return the last question with another person in it: those in passages near it, and those named in earlier
+        """Return the last question with its person replaced by others: people in passages near it, or in earlier
         questions.
         """
         *earlier, last = latest
@@ -276,7 +277,7 @@ class Prediction:
         return self._new(questions.analogues(last, people), _ANALOGUES, near)
 
     def about(self, passage: StoredPassage) -> list[str]:
-        """Return questions made from the passage's form; runs no model but the embedder."""
+        """Return questions made by rules from the passage's text; runs no model but the embedder."""
         near = self.assistant.embedder.embed([embedded_text(passage.title, passage.text)])[0]
         return self._finding(
             passage, self._new(questions.from_passage(passage, own_names(self.assistant)), PER_PASSAGE, near)

@@ -66,9 +66,7 @@ _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
 
 
 def history_prompt(history: Sequence[str], stride: int = STRIDE) -> str:
-    """Return the prompt for `stride` questions like the earlier ones, which are in the order of time (PerCache, Figure
-    28).
-    """
+    """Return the prompt for `stride` questions like the earlier ones, oldest first (PerCache, Figure 28)."""
     listed = "\n".join(history)
     return f"{listed}\n\nWrite {stride} more questions like these."
 
@@ -86,7 +84,7 @@ def knowledge_prompt(abstracts: Sequence[str], stride: int = STRIDE) -> str:
 
 
 def parse(text: str, stride: int = STRIDE) -> list[str]:
-    """Return the questions in a model's reply, at most `stride`, without repeated and cut ones."""
+    """Return the questions in a model's reply, at most `stride`, without duplicates and incomplete ones."""
     by_text: dict[str, str] = {}
     for item in _BORDER.split(text):
         question = " ".join(item[_item_start(item) :].strip(_QUOTES).split())
@@ -96,8 +94,9 @@ def parse(text: str, stride: int = STRIDE) -> list[str]:
 
 
 def as_question(text: str) -> str:
-    """Return a generated question with the capital and question mark that it may lack, as the model learned from typed
-    ones.
+    """Return a generated question with a capital and a question mark.
+
+    The model may leave them out, as it learned from questions that people typed.
     """
     text = text.strip()
     return f"{text[0].upper()}{text[1:]}?" if _CARELESS.fullmatch(text) else text
@@ -113,8 +112,8 @@ def choose(
     """Return the first `limit` candidates that differ from those chosen before them.
 
     `embeddings` has a row for each candidate. Candidates are taken in the order given or, with a vector `near`, shape
-    (dimensions,), nearest first: among the questions made from a passage, those are about its subject. `liking` is how
-    often the person asks questions of each candidate's form, 0..1; it adds at most LIKED to the nearness.
+    (dimensions,), nearest first: of a passage's questions, the nearest to the passage are about its subject. `liking`
+    is how often the person asks questions of each candidate's form, 0..1; it adds at most LIKED to the nearness.
     """
     order: Sequence[int] = range(len(candidates))
     if near is not None:

@@ -30,7 +30,7 @@ READ_AGAIN_S = 1.5
 """The most seconds for reading a changed file again while answering; a batch of texts may exceed it."""
 
 _PIECE_S = 0.3
-"""About the number of seconds between two checks whether to give way, on fast and slow devices."""
+"""The approximate number of seconds between two calls of `give_way`, on fast and slow devices."""
 
 _FIRST_TEXTS = 8
 BATCH_PASSAGES = 32
@@ -111,7 +111,7 @@ def alone(file: Path, on_wait: Callable[[], object] | None = None) -> Iterator[N
 
 
 def go_on(give_way: GiveWay) -> None:
-    """Raise GaveWay if `give_way()` is true."""
+    """Raise GaveWay, which interrupts reading for other work, if `give_way()` is true."""
     if give_way():
         raise GaveWay("Reading was interrupted for other work. Reading continues when the machine is free.")
 

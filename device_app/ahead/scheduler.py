@@ -38,7 +38,7 @@ def why(*, stale: bool, origin: Origin) -> str:
 
 
 def to_answer(origin: Origin, plan: Strategy) -> bool:
-    """Return whether a queued question is answered now (section 4.3.3): always, if a person asked it."""
+    """Return whether a queued question is answered now: if a person asked it, or if `plan` prepares answers at all."""
     return plan.decode or origin == "asked"
 
 

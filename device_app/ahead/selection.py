@@ -1,4 +1,7 @@
-"""Selects the predicted questions that are worth preparing: new ones, of this person's forms, that need a model."""
+"""Selects the predicted questions that are worth preparing.
+
+They are new, need a model, and have a form ("when", "how much") in which this person often asks.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ from shared.errors import UsageError
 from storage.vectors import Vectors
 
 _SPARE = 2
-"""How many times the requested number of questions is chosen, since rules or quotes answer some of them."""
+"""The factor by which more questions are chosen than requested, since rules or quotes answer some of them."""
 
 
 def own_names(assistant: Assistant) -> frozenset[str]:
@@ -26,7 +29,7 @@ def own_names(assistant: Assistant) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selection of questions to predict for one person. `tallies` are of earlier predictions (`usefulness`)."""
+    """The selection of questions to predict for one person. `tallies` count earlier predictions (`usefulness`)."""
 
     assistant: Assistant
     options: Options

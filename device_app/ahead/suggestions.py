@@ -32,7 +32,9 @@ _BY_RULE = 1
 """The number of questions answered by rules that come first; more follow if passages give too few questions."""
 
 _OWN_KIND, _STATED_VALUE = 0.2, 0.3
-"""Additions to a cosine: for a document of a kind that no chosen suggestion has yet, and for a stated value."""
+"""Bonuses added to the cosine by which suggested questions are ranked: for a question from a document of a kind that no
+chosen suggestion has yet, and for one whose answer is a value stated in the passage.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def suggest(assistant: Assistant, options: Options, count: int) -> list[str]:
 def choose(
     suggested: Sequence[Suggested], count: int, is_answered: Callable[[Suggested], bool] = lambda _: True
 ) -> list[str]:
-    """Return at most `count` answerable questions, nearest to their passages, each of another document and kind if
+    """Return at most `count` answerable questions, nearest to their passages, from different documents and kinds if
     possible.
 
     At most _MOST_TRIED questions are tested by `is_answered`.

@@ -95,10 +95,10 @@ def read(device: Device, passage: int, give_way: GiveWay) -> Reading:
 
 
 def read_question(device: Device, step: ReadQuestion, give_way: GiveWay) -> Reading:
-    """Compute the attention states of a part of the question behind its passage, if the passage's are kept; stop within
-    a batch once `give_way()`. They stay in the engine, for the next prompt.
+    """Compute the attention states of a part of the question after its passage, if the passage's are kept.
 
-    Raises StoreError, WeightsError, EngineError.
+    Stops within a batch once `give_way` is true. The states stay in the engine, for the next prompt. Raises StoreError,
+    WeightsError, EngineError.
     """
     stored = device.knowledge.passages([step.passage]).get(step.passage)
     loaded = device.begin_loading().result()

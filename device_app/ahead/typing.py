@@ -13,7 +13,7 @@ from device_app.english.following import begins_as_question
 from device_app.english.intents import needs_no_file
 
 MOST_CHARACTERS = 1_000
-"""The most characters of a question that are searched; the embedder reads about that many."""
+"""The maximum length of a question that is searched for, in characters; the embedder reads about that many."""
 
 MOST_SEARCHES = 60
 """The most searches for one question."""
@@ -21,31 +21,40 @@ MOST_SEARCHES = 60
 MOST_PASSAGES = 6
 """The most passages read for one question."""
 
-MOST_QUESTION_READS = 12
-"""The most times that the question itself, or more of it, is read."""
+MOST_QUESTION_READS = 40
+"""The most times that attention states are computed for the typed question itself, or for more of it."""
 
 QUESTION_WORDS = 6
-"""The number of new words from which more of an unfinished question is read."""
+"""Attention states for more of an unfinished question are computed once it has this many new words."""
 
 RANKED = 3
 """The number of top-ranked passages of a search that may be read."""
 
 LEAST_WORDS = 2
-"""The fewest words of a text that is searched."""
+"""The minimum number of words in a text that is searched for, unless it is one long word."""
+
+LONG_WORD = 8
+"""The number of letters from which a single word is searched for, as it may be an address or a name."""
 
 PART_LETTERS = 4
-"""The step, in letters, at which an unfinished last word is searched, if it is searched at all."""
+"""An unfinished last word is searched for, if at all, each time it has grown by this many letters."""
+
+ENTER_S = 0.12
+"""Seconds after a key press from which a text that does not begin as a question counts as complete for computing the
+attention states of the question itself: such texts are short, and Enter may follow any key.
+"""
 
 PAUSE_S = 0.6
 """Seconds without a key press after which the last word counts as finished and the question as nearly complete."""
 
-LIKELY = 0.13
+LIKELY = 0.11
 """The probability from which a passage is read while the user types; half of it once the question seems complete."""
 
 _BASE, _SCORE, _MARGIN, _LEAD, _WORD, _ASKS, _WORD_ASKED = -3.8, 1.6, 4.2, 0.4, 0.09, -1.0, 0.06
 _MOST_LEADS, _MOST_WORDS = 4, 14
-"""Coefficients of the log odds that a passage is the complete question's best, fitted to the prefixes of 80 questions
-about chats and of 80 mail subjects. The first words of a question say less than those of a subject.
+"""Upper bounds in the estimate of whether a passage will be the complete question's best passage: no more consecutive
+searches that ranked the passage first, and no more searched words, are counted. The coefficients of the estimate were
+fitted to the beginnings of 80 questions about chats and of 80 mail subjects.
 """
 
 KEY_S = 0.03
@@ -159,9 +168,16 @@ def next_step(draft: Draft, now: float) -> Step:
     passage = _likeliest(draft, is_whole=is_whole) if is_open else None
     if passage is not None:
         return Read(passage)
-    if question and (draft.question is None or len(text.split()) >= _words(draft.question) + QUESTION_WORDS):
+    if question and not begins_as_question(draft.text):
+        question = replace(question, text=" ".join(draft.text.split()), is_whole=True)
+        wait_s = pause_s if question == draft.question else draft.changed_at + ENTER_S - now
+        is_due = question != draft.question and wait_s <= 0
+    else:
+        wait_s = pause_s
+        is_due = draft.question is None or len(text.split()) >= _words(draft.question) + QUESTION_WORDS
+    if question and is_due:
         return question
-    return Wait() if is_whole or not draft.text else Wait(pause_s)
+    return Wait() if is_whole or not draft.text else Wait(wait_s)
 
 
 def searchable(text: str, *, is_whole: bool) -> str:
@@ -169,7 +185,7 @@ def searchable(text: str, *, is_whole: bool) -> str:
 
     If the text does not begin as a question, it is probably short and mostly names: its unfinished last word is then
     searched from its fourth letter on, in steps of four letters. Return "" for an app command, for a request that needs
-    no file, and for a text that is too long or too short.
+    no file, for a text that is too long, and for one with fewer than LEAST_WORDS words, none of which is long.
     """
     if len(text) > MOST_CHARACTERS or text.lstrip().startswith("/") or needs_no_file(text):
         return ""
@@ -178,7 +194,8 @@ def searchable(text: str, *, is_whole: bool) -> str:
         last = words.pop()
         part = "" if begins_as_question(text) else last[: len(last) // PART_LETTERS * PART_LETTERS]
         words += [part] if part else []
-    return " ".join(words) if len(words) >= LEAST_WORDS else ""
+    is_enough = len(words) >= LEAST_WORDS or any(len(word) >= LONG_WORD for word in words)
+    return " ".join(words) if is_enough else ""
 
 
 def chance(draft: Draft, rank: int) -> float:
@@ -211,7 +228,10 @@ def _is_whole(draft: Draft, now: float) -> bool:
 
 
 def _question(draft: Draft, *, is_whole: bool) -> ReadQuestion | None:
-    """Return the step that reads the question as it was searched; None if its passage is not read yet."""
+    """Return the step that computes attention states of the part of the question searched last.
+
+    Return None if the passage before it in the prompt is not read yet.
+    """
     if not (draft.is_readable and draft.ranking and draft.question_reads < MOST_QUESTION_READS):
         return None
     step = ReadQuestion(draft.ranking[0][0], draft.searched, is_whole)

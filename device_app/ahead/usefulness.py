@@ -1,7 +1,7 @@
 """Learns which predicted questions are asked: forms of questions that are rarely asked are predicted less often.
 
-Pure except for `tallies`, which reads the kept answers. The form of a question ("when", "how much", "said") is all that
-predicted and asked questions are compared by.
+Pure except for `tallies`, which reads the kept answers. Predicted and asked questions are compared by their form alone
+("when", "how much", "said").
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from storage.cache_records import CacheRecords
 
 CHANCES: Final = 10
-"""The number of questions asked after a prediction, after which the prediction counts as not asked."""
+"""A prediction counts as not asked once the person has asked this many other questions."""
 
 HALF_LIFE: Final = timedelta(days=30)
 """The time after which a prediction counts half."""

@@ -1,4 +1,4 @@
-"""Detects whether the remembered folders have changed, and whether the changes have settled.
+"""Detects whether the remembered folders have changed, and whether their files have stopped changing.
 
 The folders are polled, which also works on network drives and phones and needs no handle per folder. A delay of half a
 minute is short compared with the time until somebody asks about a file.

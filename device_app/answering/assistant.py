@@ -73,7 +73,8 @@ class Assistant:
     def ask(
         self, question: str, options: Options, conversation: int | None = None, typed: ReadWhileTyping | None = None
     ) -> Iterator[Event]:
-        """Answer a question: yield its passages, the text being written, the server's rounds, and the finished answer.
+        """Answer a question: yield its passages, the text being written, the server's rounds of retrieval, and the
+        finished answer.
 
         With a conversation, a follow-up question is read together with the earlier turns; any other question is read
         alone. If the stream is closed early or fails, the text written so far stays in the history, marked incomplete.
@@ -169,8 +170,8 @@ class Assistant:
                     return Explanation(request, state, plan(request, state), otherwise)
 
     def similar(self, question: str, options: Options) -> Sequence[Considered]:
-        """Return the kept answers compared with the question, best guard verdict first; none if no kept answer may be
-        served.
+        """Return the kept answers compared with the question, those that fit it best first; none if no kept answer may
+        be served.
 
         Raises UsageError, StoreError.
         """

@@ -100,7 +100,10 @@ class Check:
         return bool(decision(text)) and asks_whether(self.asked.text)
 
     def _shifted(self, first: Written) -> Written:
-        """Return "Yes" or "No" by the change of the yes/no margin from the files' passages to all passages."""
+        """Return "Yes" if the server's passages raise the model's preference for "Yes" over "No", else "No".
+
+        The preference (`yes_margin`) with all passages is compared with that from the files' passages alone.
+        """
         own = [hit for hit in first.hits if hit.side == "device"]
         shift = self._yes_margin(first.hits) - self._yes_margin(own)
         said = Piece(first.pieces[0].token, "Yes" if shift > 0 else "No")

@@ -34,8 +34,8 @@ from shared.prompt import is_not_found
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 
-A_SERVER_WRITES: Final = "A companion server can write it, too (jackdaw status: whether one is connected)."
-TO_FILES: Final = "To ask your files instead, add a filter to it, such as kind:note."
+A_SERVER_WRITES: Final = "A companion server can write the text, too (jackdaw status: whether one is connected)."
+TO_FILES: Final = "To ask your files instead, add a filter to the request, such as kind:note."
 
 
 def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: Trace) -> Answer:
@@ -140,8 +140,8 @@ def written(
 ) -> Answer:
     """Return the answer that a model wrote, with its evidence; or an abstention, with the passages `near` the question.
 
-    Evidence is searched for if there is an `embedder`. With `is_strict`, "Yes" and "No" must be proven if there is no
-    check. Raises NothingWritten.
+    Evidence is searched for if there is an `embedder`. With `is_strict`, "Yes" and "No" must be proven by a passage
+    if nothing has checked them. Raises NothingWritten.
     """
     said, hits, trace = text.text, text.hits, request.trace
     if not visible(said):

@@ -16,7 +16,9 @@ TOP_K = 40
 
 
 def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Options:
-    """Return the options for questions under these settings, with the adapter of this hash. Raises UsageError."""
+    """Return the options for questions under these settings; `adapter` is the hash of the model's adapter. Raises
+    UsageError.
+    """
     answer, link = settings.answer, settings.link
     model = catalog.find(settings.model.name, "engine")
     plan = Plan(
@@ -54,7 +56,7 @@ def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Option
 
 
 def _unsuited(model: catalog.Entry, room: Room) -> str:
-    """Return why the model answers nothing without files by default, and which model would; "" if it does."""
+    """Return why the model is too small to answer requests without files, and which model is not; "" if it is not."""
     if not model.too_small:
         return ""
     larger = catalog.least_for_writing()

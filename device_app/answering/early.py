@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def is_for_rule(device: Device, question: str, conversation: int | None = None) -> bool:
     """Return whether a rule will answer the question, so that it needs no model at all. Raises StoreError.
 
-    As when it is answered, a question goes on from the one before it in that conversation, nothing of deleted files
-    counts, nor an answer that is marked as wrong.
+    The decision is the same as when the question is answered later: the question may follow up on the previous one of
+    the conversation, deleted files are ignored, and an answer that is marked as wrong does not count.
     """
     try:
         asked = query.parse(question, date.today())
@@ -43,7 +43,7 @@ def is_for_rule(device: Device, question: str, conversation: int | None = None) 
 
 
 def _before(device: Device, asked: query.Query, conversation: int) -> str:
-    """Return the question that this one follows up on; "" without one, or if filters of that one hold for this."""
+    """Return the question that a follow-up question continues; "" for any other question, or if filters apply."""
     from device_app.knowledge.thread import thread
 
     if not is_follow_up(asked):

@@ -36,7 +36,9 @@ from storage.vectors import Vectors
 from storage.wrong_answers import WrongAnswers
 
 _BEFORE: Final = timedelta(days=21)
-"""The time before the days in a question in which changes of their events are searched for."""
+"""If a question names days, passages written up to this long before these days are searched too: they may say that an
+event was moved or cancelled.
+"""
 
 _CITED: Final = max(MOST_ATTEMPTS, LOOKED_THROUGH, NEAREST_SHOWN)
 """The most passages that an answer may cite, although the model reads fewer at first."""
@@ -55,7 +57,7 @@ class Facts:
     clock: Callable[[], datetime]
 
     def request(self, question: str, options: Options, conversation: int | None, *, has_server: bool) -> Request:
-        """Parse a question and return its request within that conversation. Raises UsageError.
+        """Parse a question and return the request, with its conversation. Raises UsageError.
 
         `has_server`: a server is connected and may be asked.
         """
@@ -103,7 +105,7 @@ class Facts:
 
     @staticmethod
     def _has_news(ruled: Ruled, request: Request, freshness: Freshness) -> bool:
-        """Check the files that the rule's answer is based on; return whether the rule may now answer otherwise."""
+        """Check the files that the rule's answer is based on; return whether the rule may now answer differently."""
         looked_through = freshness.look_at(ruled.files, request.looked, request.trace, whole=True)
         cited = freshness.look([source.id for source in ruled.sources], request.looked, request.trace)
         return looked_through or cited
@@ -217,13 +219,13 @@ class Facts:
 
 
 def is_marked(ruled: Ruled, asked: Query, wrong: WrongAnswers) -> bool:
-    """Return whether the person marked this answer of a rule to the question as wrong."""
+    """Return whether the person marked a rule's answer to the question as wrong."""
     marks = [mark for mark in wrong.holding(scope(asked)) if normal(mark.question) == normal(asked.text)]
     return is_wrong(ruled.text, "", marks)
 
 
 def _model_only(question: str, options: Options) -> str:
-    """Return why a model answers without files; "" if the files are asked first."""
+    """Return why a model answers the question without files; "" if the files are searched for an answer first."""
     if options.model_only and not options.send:
         return AS_ASKED
     is_for_passages = options.together or bool(options.pipeline)

@@ -39,7 +39,7 @@ class Generation:
         """Yield the text to show and any further passages read; return the first attempt that gives an answer.
 
         If none does, return the first attempt's text with the passages of all. Attempts without an answer go to
-        `discarded` in the trace. A later attempt without text gives no answer.
+        `discarded` in the trace. A later attempt that writes nothing counts as one without an answer.
         """
         written = yield from self._attempted(first)
         while is_not_found(written.text) and (other := next(others, None)):

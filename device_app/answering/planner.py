@@ -140,7 +140,7 @@ def _refusal(request: Request) -> str:
 def _here(request: Request, retrieved: Retrieved, reasons: tuple[str, ...], lacks: str = "") -> Action:
     """Return the action that answers from the files alone: the quote or, if there is none, text of the model.
 
-    `reasons` and `lacks` are those of the action.
+    `reasons` and `lacks`, the part of the question that the files do not answer, are put into the action.
     """
     if retrieved.quoted:
         return Action("quote", (*filter(None, (retrieved.why_quoted,)), *reasons), lacks)

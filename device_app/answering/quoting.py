@@ -101,7 +101,7 @@ def outcomes_of_meeting(
 
 
 def _is_meant(request: OutcomesAsked, passages: Sequence[StoredPassage]) -> bool:
-    """Return whether passages have a word by which the question names the meeting, if it does more than its day."""
+    """Return whether the passages have a word of the meeting's name; true if the question names only its day."""
     words = {
         word for each in passages for word in content_words(f"{_BETWEEN_WORDS.sub(' ', each.path)} {searched(each)}")
     }
@@ -124,9 +124,10 @@ def _names(speaker: str, people: KnownPeople) -> frozenset[str]:
 
 
 def corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:
-    """Return what a newer passage moves, cancels or replaces, beside what was said before; None if nothing was changed.
+    """Return quotes of a sentence that moves, cancels or replaces something, and of the earlier statement.
 
-    Each is quoted with the day on which it was written.
+    Each is quoted with the day on which it was written; the earlier statement may be missing. Return None if nothing
+    about the subject was changed.
     """
     if (changed := corrections.correction(asked, near, today)) is None:
         return None
@@ -147,7 +148,7 @@ def _named(hit: Hit) -> str:
 
 
 def _is_of(hit: Hit, days: Sequence[Span]) -> bool:
-    """Return whether the passage is dated within one of these spans of days."""
+    """Return whether the passage's date is within one of the spans of days."""
     return any(first.isoformat() <= (hit.passage.date or "")[:10] <= last.isoformat() for first, last in days)
 
 

@@ -38,7 +38,10 @@ class Records:
         return answer
 
     def count_typing(self, typed: ReadWhileTyping, joined: Collection[int]) -> None:
-        """Count the passages read while the question was typed. `joined` are the passages whose states were used."""
+        """Count the passages read while the question was typed.
+
+        `joined` are the passages whose attention states the answer reused.
+        """
         with suppress(StoreError):
             self.bank.counters.add(
                 typed_tokens=typed.tokens,

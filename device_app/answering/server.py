@@ -47,7 +47,9 @@ PASSAGE_TOKENS: Final = 1.4 * PASSAGE_WORDS
 NAMED: Final = "a pipeline that was named writes no joint answer"
 
 NEAR: Final = 3 * RELEVANCE_TEMPERATURE
-"""A server's passage whose similarity is further below the best one is dropped, as it would weigh less than 0.05."""
+"""A server's passage whose similarity is further below the best one is dropped: in the mixture of both sides' token
+distributions, its weight would be less than 0.05 of the best passage's.
+"""
 
 
 LEAST_TIMED: Final = 8
@@ -58,7 +60,7 @@ LEAST_TIMED: Final = 8
 class Server:
     """The server for one question, a context manager that ends any joint answer still running.
 
-    If `connected` is None, nothing is sent. `aggregation` is who settles the joint answer's tokens.
+    If `connected` is None, nothing is sent. `aggregation` says which side decides the final tokens of the joint answer.
     """
 
     connected: PublicQuestions | None
@@ -213,13 +215,17 @@ class Server:
         self.public.charge(trace.tokens_cached + trace.tokens_prefilled)
 
     def _aggregation(self, times: SideTimes, offered: frozenset[str] | None) -> AggregationChoice:
-        """Choose who would settle a joint answer's tokens; without `offered`, the server's last known offer counts."""
+        """Choose which side would decide a joint answer's tokens. `offered` are the ways of deciding that the server
+        supports; None takes those that it supported when last connected.
+        """
         options, profile = self.request.options, self.public.memory.held.profile
         limits = AggregationLimits(_rule(options), options.open, profile.offered if offered is None else offered)
         return choose_aggregation(options.aggregation, limits, times.figures, profile.ratios)
 
     def _judged(self, profile: Profile, report: JointReport) -> Profile:
-        """Return the profile updated by a joint answer: accepted drafts, the server's offer, and the speed."""
+        """Return the profile updated by a joint answer: shares of accepted drafts, speed, and the ways of deciding
+        tokens that the server supports.
+        """
         profile, chosen, state = profile.judged(report.judged), self.aggregation, self.public.link.state
         if state.offer:
             profile = replace(profile, offered=frozenset(state.offer.aggregation))
@@ -251,7 +257,8 @@ def _side_times(held: Held, position: float, round_trip_s: float | None) -> Side
 def _rule(options: Options) -> Rule:
     """Return the rule that accepts drafts in a joint answer: greedy at temperature 0, where all rules agree.
 
-    Else it is the paper's (Algorithm 1) with `open`, and the coupled one without.
+    At other temperatures, it is Algorithm 1 of the DRAGON paper if token distributions may leave the device (`open`).
+    Otherwise it is "coupled", which sends none: both sides draw their drafts with the same random numbers.
     """
     if not options.sampling.temperature:
         return "greedy"

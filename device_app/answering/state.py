@@ -92,7 +92,8 @@ class Joint:
 @dataclass(frozen=True, slots=True)
 class Connection:
     """Whether the server can be asked now, with the reason `why_not`. `incompatible` says why the server cannot write a
-    joint answer; `aggregation` are the ways of aggregation that the server offers, None if unknown.
+    joint answer; `aggregation` are the supported choices of the side that decides the tokens of such an answer, None if
+    unknown.
     """
 
     is_up: bool

@@ -65,7 +65,7 @@ class Writer:
         return Costed(attempt, self.server.choice(*known, reads_ahead=self._reads_ahead(state)))
 
     def compute_ahead(self, state: State) -> None:
-        """Compute the states of the files' passages before the server's are known: the answer needs them either way."""
+        """Compute the attention states of the files' passages while the server searches: they are needed anyway."""
         prompt = state.costed.attempt.prompt if state.costed else None
         if prompt and self._reads_ahead(state):
             with self.request.trace.step("prefill"):
@@ -144,7 +144,8 @@ class Writer:
     def raced(self, state: State, action: Action) -> Generator[Found | LookedUp | Wrote, None, Concluded | Connection]:
         """Answer from the server's passages, written by the side that a race chooses.
 
-        If the race gives no answer, or fails before any text is shown, the abstention about the files stays.
+        If the race gives no answer, or fails before any text is shown, the result is the earlier abstention: that the
+        files contain no answer.
         """
         if self.request.model_only:
             return (yield from self._raced_without_files(action))
@@ -210,7 +211,7 @@ class Writer:
         return state.hits[: self.request.options.plan.passages]
 
     def _reads_ahead(self, state: State) -> bool:
-        """Return whether the files' passages are read during a search: not where they would be quoted if the server
+        """Return whether the files' passages are read during a search; False if they will be quoted when the server
         finds nothing.
         """
         return self.model.computes_ahead and not (state.retrieved and state.retrieved.quoted)

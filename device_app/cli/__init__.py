@@ -25,7 +25,7 @@ COMMANDS = (
     Lazy("wrong", "device_app.cli.wrong", "Mark an answer as wrong, so that it is not given again."),
     Lazy("add", "device_app.cli.knowledge", "Read files and folders into your knowledge.", "add"),
     Lazy("knowledge", "device_app.cli.knowledge", "List, show and remove what was read."),
-    Lazy("me", "device_app.cli.me", "Show and say who you are."),
+    Lazy("me", "device_app.cli.me", "Show or set who you are."),
     Lazy("cache", "device_app.cli.cache", "Show and control saved answers and attention states."),
     Lazy("models", "device_app.cli.models", "List, choose and download models."),
     Lazy("history", "device_app.cli.history", "Look through, export and delete conversations."),

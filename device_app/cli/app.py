@@ -35,7 +35,7 @@ from storage.paths import Paths
 def command(mouse: bool | None, as_json: bool) -> int:
     """Open the terminal app: conversations, sources, search. `jackdaw` alone does the same.
 
-    NO_COLOR=1 turns its colours off. TEXTUAL_FPS and TEXTUAL_ANIMATIONS set how it moves.
+    NO_COLOR=1 turns its colours off. TEXTUAL_FPS sets its frame rate, TEXTUAL_ANIMATIONS its animations.
     """
     # With another driver, as under `jackdaw web`, the app draws elsewhere than on a terminal.
     on_terminal = not os.environ.get("TEXTUAL_DRIVER")

@@ -73,7 +73,7 @@ class Standing:
 
 
 def standing(device: "Device") -> Standing | None:
-    """Connect to the server and return its standing; None if this device has no server.
+    """Connect to the server and return the state of its link; None if this device has no server.
 
     No connection is made if nothing may be sent. Errors are part of the returned value, not raised.
     """

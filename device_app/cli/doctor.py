@@ -48,7 +48,9 @@ Level = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check in words, with the remedy or "". Scripts read the remedy under its name in `--json`."""
+    """The result of one check, `said` in words. `mend`, a name that scripts read in `--json`, advises how to fix a
+    problem; "" if there is none.
+    """
 
     check: str
     level: Level
@@ -263,7 +265,8 @@ def _exactness(source: "LocalSource", kv: KVType) -> Iterator[Finding]:
     info = source.engine.info
     said = explained(Setting.of(info), kv, info.verdict)
     if info.verdict.inexact:
-        yield Finding("exactness", "warn", said, "Another build of llama.cpp, or another model, may be exact.")
+        step = "Try another build of llama.cpp or another model, whose results may be exact."
+        yield Finding("exactness", "warn", said, step)
     else:
         yield Finding("exactness", "ok", said)
 

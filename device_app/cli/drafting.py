@@ -1,4 +1,4 @@
-"""Explains whether answers are drafted, and by which drafter, for `jackdaw doctor`."""
+"""Explains for `jackdaw doctor` whether answers are drafted (speculative decoding), and by which model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def explained(drafting: Drafting, info: EngineInfo) -> Iterator[Explained]:
     elif drafting.costs is None:
         yield "ok", _NOT_MEASURED, _MEASURE
     elif not drafting.is_worth_it(info):
-        said = f"answers are not drafted: with {info.kv_type} states the text might differ by a rounding"
+        said = f"answers are not drafted: with {info.kv_type} states the text might differ by a rounding error"
         yield "ok", said, "To draft: jackdaw config set model.kv q8_0" if info.kv_type == "f16" else ""
     else:
         times = f"reading 4 tokens at once takes {drafting.costs.ratio(4):.1f} times as long as one"
@@ -48,8 +48,8 @@ def _explained_model(model: DraftModel) -> Explained:
             _MEASURE,
         )
     said = (
-        f"{model.name} drafts, too: a token takes {model.costs.step:.2f} of the time of a pass of the model "
-        f"that answers, reading 100 tokens takes {100 * model.costs.read:.1f} passes"
+        f"{model.name} drafts, too: a token takes {model.costs.step:.2f} times as long as a pass of the "
+        f"answering model, reading 100 tokens {100 * model.costs.read:.1f} times as long"
     )
     if model.costs.step >= 1:
         return (

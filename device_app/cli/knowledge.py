@@ -120,7 +120,7 @@ def read_shared(path: Path, *, yes: bool, as_json: bool) -> IngestReport:
 
 
 def _progressed(paths: Paths, notice: Notice, on_progress: Callable[[Progress], None], so_far: Progress) -> None:
-    """Show the progress, on a phone also as a notification. Raises GaveWay if its button is pressed."""
+    """Show the progress, on a phone also as a notification. Raises GaveWay if the notification's button is pressed."""
     on_progress(so_far)
     notice.show(files_read(so_far.files, so_far.total_files))
     if paths.add_paused.exists():
@@ -224,7 +224,7 @@ def list_files(as_json: bool) -> int | None:
 @command.command("show", examples=(("Show the passages of a file", "jackdaw knowledge show ~/notes/2026.md"),))
 @click.argument("path")
 def show_file(path: str, as_json: bool) -> None:
-    """Show the passages that were made of the file PATH."""
+    """Show the passages that were made from the file PATH."""
     with opened() as device:
         passages = device.knowledge.passages_of(os.fsencode(absolute(path)))
     if not passages:

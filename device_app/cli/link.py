@@ -51,8 +51,8 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
     """Connect this device to a companion server, and keep its token, mode 0600.
 
     `jackdaw-server pair` shows a CODE, to be given together with the server's HOST, and a QR code with a LINK that
-    contains both. With either, this device receives a token and the server's key; a machine in between is noticed, and
-    learns neither.
+    contains both. With either, this device receives a token and the server's key; an attacker on the network is
+    detected, and learns neither.
 
     With a URL, a token is read from the terminal or from standard input; it comes from whoever runs the server
     (`jackdaw-server token create`).
@@ -99,7 +99,7 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
         "need no file; never your files."
     )
     if link.by_text:
-        click.echo("The server's model has another vocabulary: answers move there as text.")
+        click.echo("The server's model has a different vocabulary: an answer that moves there is sent as text.")
     if not settings.link.allowed:
         click.echo(
             "Nothing is sent yet, as link.allowed is off. To allow sending: jackdaw config set link.allowed true"

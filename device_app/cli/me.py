@@ -16,7 +16,7 @@ _UNKNOWN = 'Your files do not say who you are. To say it: jackdaw me set "Li Hua
 command = Group(
     "me",
     default="show",
-    help="Show and say who you are, so that from:me and “I” in questions are understood.",
+    help="Show or set who you are, so that from:me and “I” in questions are understood.",
     examples=(
         ("Show who you are, or who you may be", "jackdaw me"),
         ("Say who you are, with all your names and addresses", 'jackdaw me set "Li Hua" li@example.org'),

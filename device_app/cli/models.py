@@ -54,8 +54,8 @@ def ensure_models(device: Device, *kinds: catalog.Kind, yes: bool = False) -> No
 def say_if_refused(device: Device, said: str = "") -> str:
     """Print on stderr why the configured adapter or drafting model is not used, and return the reason.
 
-    The part of it in `said`, which was printed before, is left out. Both may be refused only once the model is loaded.
-    Missing models are reported elsewhere.
+    `said`, the part of the reason that was printed before, is not printed again. Some reasons are known only once the
+    model is loaded. Missing models are reported elsewhere.
     """
     refused = commands.refused(device)
     if refused and refused != said:

@@ -193,8 +193,8 @@ def _phone() -> tuple[Paths, Mapping[str, str]]:
     """Return this phone's paths and environment. Raises UsageError on other devices."""
     if not is_phone():
         raise UsageError(
-            "This is for a phone with Termux, an app for Android. On this device: `jackdaw daemon install` works "
-            "ahead, and `jackdaw add PATH` keeps a file."
+            "This is for a phone with Termux, an app for Android. On this device: `jackdaw daemon install` prepares "
+            "answers in the background, and `jackdaw add PATH` reads a file."
         )
     return Paths.locate(os.environ), {**os.environ, "HOME": str(Path.home())}
 

@@ -1,4 +1,7 @@
-"""Shows the plan for a question to the companion server in `jackdaw why`: who begins, the costs, and when it moves."""
+"""Shows in `jackdaw why` how a question that may go to the companion server would be answered.
+
+The text says which side begins, what that costs, and when the answer would move to the other side.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -16,7 +19,7 @@ SIDES: "tuple[Side, Side]" = ("device", "server")
 
 
 def plan_json(weighed: "Weighed") -> dict[str, Any]:
-    """Return the object `public` of `why QUESTION --json`."""
+    """Return the plan for a question to the server: the object `public` of `why QUESTION --json`."""
 
     def move(source: "Side") -> dict[str, Any]:
         move = weighed.move(source)
@@ -81,7 +84,7 @@ def plan_rows(plan: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def aggregation_json(chosen: "AggregationChoice") -> dict[str, Any]:
-    """Return the object `beyond.aggregation` of `why QUESTION --json`."""
+    """Return which side decides a joint answer's tokens: the object `beyond.aggregation` of `why QUESTION --json`."""
     return {
         "way": chosen.way,
         "begins": chosen.place,
@@ -94,7 +97,7 @@ def aggregation_json(chosen: "AggregationChoice") -> dict[str, Any]:
 
 
 def aggregation_rows(chosen: "AggregationChoice") -> Iterator[tuple[str, object]]:
-    """Yield the rows, each a label and a text, about which side settles the tokens of a joint answer, and how fast that
+    """Yield the rows, each a label and a text, about which side decides the tokens of a joint answer, and how fast that
     is.
     """
     learned = f", corrected by {counted(chosen.answers, 'such answer')}" if chosen.answers else ""

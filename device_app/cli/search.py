@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SearchCommand(Command):
-    """A command whose help lists the filters."""
+    """The type of the command `jackdaw search`, whose help lists the filters."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the filters, then the options."""

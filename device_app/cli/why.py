@@ -38,7 +38,9 @@ ANSWERED_FROM: dict[str, AnsweredFrom] = {
     "race": "server",
     "write without files": "model",
 }
-"""The origin of the answer for each next step; the missing fact "joint request" means both sides."""
+"""Where the answer would come from, for each next step of the planner. "joint request" is not an action but a fact that
+the planner still needs: it means that both sides would write.
+"""
 
 BOTH = {
     "fetch": "Your files answer a part of the question: the question is sent, and this device "
@@ -167,7 +169,7 @@ class Outlook:
 
     @property
     def verdict(self) -> str:
-        """Return the outcome in a sentence or two."""
+        """Return in a sentence or two how the question would be answered."""
         sentences = {
             "rule": f"{RULE}; {NOTHING_SENT}",
             "kept": "A saved answer would be used.",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def absolute(path: str) -> Path:
     """Return a path as the store keeps it: absolute, with `~` and `..` resolved and symbolic links kept.
 
-    The name of a phone's source, such as phone:messages, stays.
+    The name of a phone's source, such as phone:messages, is returned unchanged.
     """
     if is_of_phone(path):
         return Path(path)

@@ -1,4 +1,6 @@
-"""Collects facts about a phone under Termux: its origin, the commands that answer, and the files that were set up."""
+"""Collects facts about a phone under Termux: where Termux was installed from, which of its commands respond, and which
+of Jackdaw's files were set up.
+"""
 
 from __future__ import annotations
 

@@ -127,7 +127,9 @@ def _commands() -> dict[str, str]:
     said = {name: "is there" if phone.find(name) else "is missing" for name in NEEDED}
     for name in filter(phone.find, ASKED):
         reply = phone.call(name)
-        said[name] = f"answers in {reply.ms:,.0f} ms" if reply.is_answer else f"fails after {reply.ms:,.0f} ms"
+        said[name] = f"{'answers in' if reply.is_answer else 'fails after'} {reply.ms:,.0f} ms"
+        if not reply.ms:
+            said[name] = "is silent: it did not answer another check in time"
     return said
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
@@ -11,14 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from device_app.commands.search_results import FileResult, Results, Side, Sort, TurnResult
-from device_app.english import dates, naming, searching, spelling
+from device_app.commands.search_spelling import Spelling
+from device_app.english import dates, naming, searching
 from device_app.english.searching import Search
-from device_app.english.spelling import Correction
-from device_app.english.terms import plain, terms
+from device_app.english.terms import terms
 from device_app.knowledge import matches
 from shared.types import SearchFilters
+from storage.document_index import DocumentIndex
 from storage.keywords import quoted
-from storage.search import TURNS, DocumentFacts, Facts, FullText, PeopleIndex, all_of, any_of
+from storage.search import TURNS, DocumentFacts, Facts, FullText, all_of, any_of
 
 if TYPE_CHECKING:
     from device_app.device import Device
@@ -29,13 +29,11 @@ CANDIDATES = 100
 """The number of passages that are ranked for a search."""
 
 MOST_COUNTED = 1_000
-"""The most matching passages that are counted in facets and sorted by date: the most recently read ones."""
+"""The maximum number of matching passages counted in facets and sorted by date: those read most recently."""
 
 _LEAST_BEGINNING = 3
 """The fewest letters by which the beginning of a word is searched: fewer letters would match too many words."""
 
-_MOST_HELD = 1_000
-_MOST_SPELLINGS = 8
 _FIRST_YEAR = 1970
 
 
@@ -45,9 +43,10 @@ class Searcher:
 
     device: Device
     _version: tuple[int, int] | None = None
-    _spelled: dict[str, str | None] = field(default_factory=dict)
+    _documents: tuple[int, int] | None = None
+    _spelling: Spelling | None = None
     _among: dict[SearchFilters, Ids | None] = field(default_factory=dict)
-    _index: PeopleIndex | None = None
+    _index: DocumentIndex | None = None
     _is_typing: bool = False
     _names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _values: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -68,13 +67,14 @@ class Searcher:
         `typing`: the last word may be only the beginning of a word. `by_meaning`: rank with the embedder as for
         questions, which also finds passages without the words. Raises StoreError, and with `by_meaning` WeightsMissing.
         """
+        self._is_typing = typing
         self._forget_if_changed()
         asked = searching.parse(text, today)
         self._names = self.device.people.directory.in_one_word(asked.words)
         search, notes = self._with_known_kinds(asked)
         unfinished = search.words[-1] if typing and search.words and searching.ends_in_word(text) else ""
-        search, corrections = self._corrected(search, unfinished)
-        self._is_typing = typing
+        self._spelling = self._spelling or Spelling(self._passages, self._talk)
+        search, corrections = self._spelling.corrected(search, unfinished, self._names)
         results = Results(search, corrections, (*asked.notes, *notes, *self.device.people.notes(search.filters)))
         if search.is_empty:
             return replace(results, notes=(*results.notes, "there is nothing to search for: type a word or a filter"))
@@ -82,7 +82,7 @@ class Searcher:
             results = self._files(results, unfinished, limit, sort, today if by_meaning else None)
         if side is not Side.FILES:
             results = self._turns(results, unfinished, limit, sort)
-        if results.is_empty and side is not Side.CONVERSATIONS and not self.device.knowledge.kinds():
+        if results.is_empty and side is not Side.CONVERSATIONS and not self._kinds():
             results = replace(results, notes=(*results.notes, "no file has been read yet; begin with: jackdaw add"))
         return results
 
@@ -90,15 +90,30 @@ class Searcher:
         """Return the text with its last part completed to a filter or to a known value of one, likeliest first."""
         self._forget_if_changed()
         if not self._values:
-            people = list(dict.fromkeys(map(naming.shown, self._people.people())))
-            kinds = list(self.device.knowledge.kinds())
-            self._values = {"who": people, "from": people, "to": people, "kind": kinds}
+            people = list(dict.fromkeys(map(naming.shown, self._in_memory.people())))
+            self._values = {"who": people, "from": people, "to": people, "kind": self._in_memory.kinds()}
         return searching.completions(text, self._values)
 
     def _forget_if_changed(self) -> None:
-        if (version := self.device.database.version()) != self._version:
-            self._version, self._values, self._index = version, {}, None
-            self._spelled, self._among = {}, {}
+        if (version := self.device.database.version()) == self._version:
+            return
+        self._version, self._spelling, self._among = version, None, {}
+        if (documents := self.device.knowledge.state()) != self._documents:
+            self._documents, self._values, self._index = documents, {}, None
+
+    @property
+    def _in_memory(self) -> DocumentIndex:
+        if self._index is None:
+            self._index = DocumentIndex.read(self.device.database)
+        return self._index
+
+    @property
+    def _facts(self) -> DocumentIndex | DocumentFacts:
+        """The facts about documents: read from memory while the user types a search, else from the database."""
+        return self._in_memory if self._is_typing else DocumentFacts(self.device.database)
+
+    def _kinds(self) -> Collection[str]:
+        return self._in_memory.kinds() if self._is_typing else self.device.knowledge.kinds()
 
     # Words
 
@@ -114,45 +129,15 @@ class Searcher:
         """Complete abbreviated kinds. An unknown kind gets a note, and is dropped if another kind is known."""
         if not search.filters.kinds:
             return search, ()
-        known = self.device.knowledge.kinds()
+        known = self._kinds()
         completed = {kind: [each for each in known if each.startswith(kind.lower())] for kind in search.filters.kinds}
         kinds = tuple(dict.fromkeys(each for some in completed.values() for each in some))
         unknown = [kind for kind, some in completed.items() if not some]
         notes = tuple(f"no file is of the kind {kind}; there are: {', '.join(known) or 'none'}" for kind in unknown)
         return replace(search, filters=replace(search.filters, kinds=kinds or tuple(unknown))), notes
 
-    def _corrected(self, search: Search, unfinished: str) -> tuple[Search, tuple[Correction, ...]]:
-        """Replace each word that no file and no conversation contains by the likeliest word one letter away."""
-        used = {}
-        for word in search.words:
-            if word not in self._spelled and word not in self._names:
-                others = tuple(other for other in search.words if other not in (word, unfinished))
-                self._spelled[word] = self._spelling(word, others) if spelling.is_correctable(word) else None
-            if (spelled := self._spelled.get(word)) and not (word == unfinished and self._passages.with_prefix(word)):
-                used[word] = spelled
-        words = tuple(dict.fromkeys(used.get(word, word) for word in search.words))
-        text = re.sub(r"\w+", lambda match: used.get(plain(match[0]), match[0]), search.text)
-        return replace(search, words=words, text=text), tuple(
-            Correction(word, spelled) for word, spelled in used.items()
-        )
-
-    def _spelling(self, word: str, others: Sequence[str]) -> str | None:
-        """Return the likeliest spelling of a word beside `others`; None if the word or nothing like it occurs."""
-        files, talk = self._passages, self._talk
-        if files.held(quoted(word), 1) or talk.held(quoted(word), 1):
-            return None
-        weights = spelling.spellings(word)
-        passages = {each: files.held(quoted(each), _MOST_HELD) for each in weights}
-        likely = sorted(weights, key=lambda each: -weights[each] * passages[each])[:_MOST_SPELLINGS]
-        together = (
-            {each: files.held(all_of([quoted(each), any_of(others)]), _MOST_HELD) for each in likely if passages[each]}
-            if others
-            else {}
-        )
-        return spelling.best(weights, passages, together)
-
     def _expressions(self, table: FullText, search: Search, unfinished: str) -> tuple[list[str], list[str]]:
-        """Return FTS5 expressions for the words, and for the phrases; `unfinished` stands for words that begin so."""
+        """Return FTS5 expressions for the words, and for the phrases; the word `unfinished` matches as a prefix too."""
         longer = table.with_prefix(unfinished) if len(unfinished) >= _LEAST_BEGINNING else []
         names = self._names
         words = [any_of([word, *names.get(word, ()), *(longer if word == unfinished else ())]) for word in search.words]
@@ -165,7 +150,7 @@ class Searcher:
         among = self._allowed(search.filters)
         expressions, phrases = self._expressions(self._passages, search, unfinished)
         matching, has_all = self._matching(expressions, phrases, among)
-        facts = DocumentFacts(self.device.database).facts(matching.tolist()[::-1][:MOST_COUNTED])
+        facts = self._facts.facts(matching.tolist()[::-1][:MOST_COUNTED])
         documents = {each.document for each in facts}
         results = replace(
             results,
@@ -185,21 +170,9 @@ class Searcher:
 
     def _allowed(self, filters: SearchFilters) -> Ids | None:
         if filters not in self._among:
-            self._among[filters] = self._passing(self.device.people.widened(filters))
+            store = self._in_memory if self._is_typing else self.device.knowledge
+            self._among[filters] = store.matching(self.device.people.widened(filters))
         return self._among[filters]
-
-    def _passing(self, filters: SearchFilters) -> Ids | None:
-        others = replace(filters, people=(), senders=(), recipients=())
-        if not self._is_typing or others == filters:
-            return self.device.knowledge.matching(filters)
-        ids, allowed = self.device.knowledge.matching(others), self._people.matching(filters)
-        return allowed if ids is None else allowed[np.isin(allowed, ids, kind="table")]
-
-    @property
-    def _people(self) -> PeopleIndex:
-        if self._index is None:
-            self._index = PeopleIndex.read(self.device.database)
-        return self._index
 
     def _matching(self, words: Sequence[str], phrases: Sequence[str], among: Ids | None) -> tuple[Ids, bool]:
         """Return the passages with all terms or, if there are none, with any of them; and whether they have all."""
@@ -216,14 +189,15 @@ class Searcher:
         return ids, False
 
     def _latest(self, facts: Sequence[Facts], among: Ids | None, limit: int, *, has_words: bool) -> list[int]:
-        """Return a passage of each of the latest documents; for filters alone, all matching passages are considered."""
+        """Return a passage of each of the latest documents; without words, of all documents that match the filters."""
         if not has_words and among is not None and len(among) > len(facts):
-            return DocumentFacts(self.device.database).latest(limit, among)
+            return self._facts.latest(limit, among)
         first: dict[int, Facts] = {}
         for each in facts:
             if each.document not in first or each.passage < first[each.document].passage:
                 first[each.document] = each
-        return [each.passage for each in sorted(first.values(), key=lambda each: each.date or "", reverse=True)][:limit]
+        latest = sorted(first.values(), key=lambda each: (each.date or "", each.document), reverse=True)
+        return [each.passage for each in latest][:limit]
 
     def _ranked(
         self, search: Search, expressions: Sequence[str], phrases: Sequence[str], among: Ids | None
@@ -238,7 +212,9 @@ class Searcher:
         from device_app.english.query import Query
 
         query = Query(search.text, search.filters, tuple(dates.named(search.text, today)))
-        return [(hit.passage, hit.score) for hit in self.device.retriever.search(query, CANDIDATES)]
+        hits = self.device.retriever.search(query, CANDIDATES)
+        # A question needs one of several copies; who searches wants to see every file.
+        return [(passage, hit.score) for hit in hits for passage in (hit.passage, *hit.copies)]
 
     def _in_order(self, ids: Sequence[int]) -> list[StoredPassage]:
         passages = self.device.knowledge.passages(ids)

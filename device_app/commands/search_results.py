@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Sort(StrEnum):
-    """The order of results."""
+    """The order of a search's results: by relevance or by date."""
 
     RELEVANCE = "relevance"
     DATE = "date"
 
 
 class Side(StrEnum):
-    """Where to search."""
+    """Where to search: in files, in conversations, or in both."""
 
     BOTH = "both"
     FILES = "files"

@@ -66,7 +66,7 @@ class Search:
             raise LinkError(self._link.blamed(str(error))) from None
 
     def _receive(self) -> None:
-        """Wait for the passages: for the limit from the start and from each round, up to an overall limit."""
+        """Wait for the passages. Each round of retrieval restarts the time limit, up to an overall limit."""
         deadline = self._started + self._limit_s
         while arrival := next_event(self._inbox, deadline):
             arrived, event = arrival

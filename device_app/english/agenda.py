@@ -1,8 +1,8 @@
 """Recognises questions about an agenda: which events there are, whether the person is free, when the next event is.
 
-A question is read by its words in any order, without the days that it names (`windows`): words that ask for a
-calendar, for free time, for the next or the last time. Other words in a row name the event that is meant. With two such
-names apart, or a word that asks for something else, it is another question.
+The days that a question names are removed first (`windows`). Its other words may stand in any order: words that ask for
+a calendar, for free time, for the next or the last time. All other words name one event; if they stand in two separate
+places, or if a word asks for something else, the question is not about an agenda.
 """
 
 import re
@@ -20,9 +20,12 @@ from device_app.english.stop_words import word_set
 from device_app.english.terms import plain, terms
 from device_app.english.windows import Window, window_in
 
-Ask = Literal["count", "list", "any", "free", "busy", "next", "last", "when", "about", "whether"]
-"""What is asked: how many events some days have, which, whether there are any, whether one is free or busy then, the
-next or the last event, when an event is, an event of some days by its subject, or whether there is one.
+Ask = Literal["count", "list", "any", "free", "busy", "next", "last", "when", "until", "about", "whether"]
+"""What is asked about events.
+
+"count", "list", "any", "free" and "busy" ask about the events of some days: how many, which, whether there are any, and
+whether the person is free or busy. "next" and "last" ask for an event, "when" for its date, "until" for the days until
+then, "about" for an event of some days by its subject, "whether" whether it exists.
 """
 
 _MOST_CHARACTERS: Final = 160
@@ -36,8 +39,24 @@ _INSIDE: Final = frozenset(["with", "filler", "free", "start", "planned", "my"])
 
 _BEHIND_EVENT: Final = frozenset(["free", "things", "meetings"])
 _CUES: Final = frozenset(["look", "planned", "calendar", "things", "meetings", "free", "busy", "any", "full", "next"])
-_OF_DAYS: Final = frozenset(["doing", "up to", "get up to", "look", "looks", "look like", "summary", "overview"])
-"""What was done on a day that has passed is not an agenda's alone."""
+_OF_DAYS: Final = frozenset(
+    [
+        "doing",
+        "up to",
+        "get up to",
+        "look",
+        "looks",
+        "look like",
+        "summary",
+        "overview",
+        "going on",
+        "happening",
+        "happen",
+        "happens",
+    ]
+)
+"""Words of questions that, about a past day, may ask for more than the calendar's events: "What did I do on Friday?".
+"""
 
 _DAY_WORDS: Final = word_set(
     """today tomorrow yesterday tonight weekend morning afternoon evening monday tuesday wednesday thursday friday
@@ -53,7 +72,7 @@ _WORD: Final = re.compile(r"[a-z']+")
 _DANGLING: Final = re.compile(
     r"(?:^| )(?:on|for|in|from|between|during|over|at|of|within|until|by|throughout)(?: (?:the|my))?$"
 )
-"""A preposition left at the end of a text after the days behind it were removed."""
+"""A preposition left at the end of a text after the days that followed it were removed."""
 
 _GOES_ON: Final = re.compile(r"^(?:ok(?:ay)? |(?:and|or|but|(?:what|how) about) )+")
 _WAS: Final = re.compile(r"\b(?:was|were|did|had|yesterday)\b")
@@ -79,8 +98,8 @@ _SOFT: Final = frozenset(map(stemmed, word_set("training lesson class workout pr
 class AgendaQuestion:
     """A question about an agenda. `words` are the stems that name the subject of the events; empty for any event.
 
-    `window` is None only for "next", "last" and "when". `is_past` is whether it asks for what was, `of_meetings`
-    whether it counts meetings alone.
+    `window` is None only for "next", "last", "when" and "until". `is_past`: the question is about the past;
+    `of_meetings`: only meetings are counted.
     """
 
     ask: Ask
@@ -92,7 +111,7 @@ class AgendaQuestion:
 
 
 def read(question: str, today: date, *, is_past: bool = False) -> AgendaQuestion | None:
-    """Return what is asked of an agenda; None if the question is another one, or unsure.
+    """Return what is asked about an agenda; None if the question asks for something else, or is ambiguous.
 
     A day without a year is the next one, or the last one with `is_past` or where the question says so.
     """
@@ -112,7 +131,7 @@ def read(question: str, today: date, *, is_past: bool = False) -> AgendaQuestion
 
 
 def _asked(text: str, window: Window | None, today: date, *, is_asked: bool) -> AgendaQuestion | None:
-    """Return what a text asks that names no days any more; None if it asks for anything else."""
+    """Return what is asked by a text whose days were removed; None if it asks for anything else."""
     slots = _WORDS.read(normal(text))
     kinds = {slot.kind for slot in slots}
     runs = [place for place, slot in enumerate(slots) if not slot.kind]
@@ -121,6 +140,8 @@ def _asked(text: str, window: Window | None, today: date, *, is_asked: bool) -> 
     if not slots or "other" in kinds or inside - _INSIDE - {""}:
         return None
     subject = _subject(slots, runs) if runs else ""
+    if subject and any(slot.text.startswith("deadline") for slot in slots):
+        return None  # of all deadlines, the calendar may lack this one
     ask = (
         _ask_of_event(slots, kinds, window, is_asked=is_asked)
         if runs
@@ -133,7 +154,7 @@ def _asked(text: str, window: Window | None, today: date, *, is_asked: bool) -> 
 
 
 def _ask(slots: Sequence[Slot], kinds: set[str], window: Window | None, *, is_asked: bool) -> Ask | None:
-    """Return what is asked of all events."""
+    """Return what a question asks about events in general, such as how many there are; None if it asks for nothing."""
     has = "i" in kinds and any(slot.text in ("have", "had", "got") for slot in slots)
     asks = bool(kinds & {"wh", "where", "when", "whether", "all"})
     is_whether = slots[0].kind in ("whether", "any") and not kinds & {"wh", "where", "when"}
@@ -158,7 +179,7 @@ def _ask(slots: Sequence[Slot], kinds: set[str], window: Window | None, *, is_as
 
 
 def _ask_of_event(slots: Sequence[Slot], kinds: set[str], window: Window | None, *, is_asked: bool) -> Ask | None:
-    """Return what is asked of an event that is named."""
+    """Return what a question asks about an event that it names, such as when it is; None if it asks for nothing."""
     has_did = any(slot.text == "did" for slot in slots)
     readings: tuple[tuple[object, Ask | None], ...] = (
         ("many" in kinds, "count" if window and kinds & {"things", "meetings"} else None),
@@ -166,6 +187,7 @@ def _ask_of_event(slots: Sequence[Slot], kinds: set[str], window: Window | None,
         ("next" in kinds, "next"),
         ("last" in kinds and window is None and ("i" in kinds or not has_did), "last"),
         ("when" in kinds, "when" if window or not has_did else None),
+        ("until" in kinds, None if window else "until"),
         ("where" in kinds, "about"),
         (kinds & {"things", "meetings", "calendar"}, "about" if window else "when"),
         (window and slots[0].kind == "whether", "whether"),
@@ -184,7 +206,10 @@ def _subject(slots: Sequence[Slot], runs: Sequence[int]) -> str:
 
 def _is_of_days(slots: Sequence[Slot]) -> bool:
     texts = {slot.text for slot in slots}
-    return {"did", "do"} <= texts or {slot.text for slot in slots if slot.kind in _CUES} <= _OF_DAYS
+    cues = {slot.text for slot in slots if slot.kind in _CUES}
+    return {"did", "do"} <= texts or (
+        cues - {"on"} or cues
+    ) <= _OF_DAYS  # "on" may belong to the day: "up to on Friday"
 
 
 def names_meeting(title: str) -> bool:
@@ -228,7 +253,7 @@ def _question(ask: Ask, window: Window | None, subject: str, text: str, today: d
     words = _stems(subject) if subject else ()
     if len(words) > _MOST_WORDS:
         return None
-    if ask in ("next", "last") or (ask == "when" and window is None and words):
+    if ask in ("next", "last") or (ask in ("when", "until") and window is None and words):
         return AgendaQuestion(ask, window, words, subject)
     if window is None and ask == "list":
         window = _unnamed(text, today)
@@ -240,7 +265,7 @@ def _question(ask: Ask, window: Window | None, subject: str, text: str, today: d
 
 
 def _unnamed(text: str, today: date) -> Window | None:
-    """Return the days of a question without any: "my week", "what is coming up?", "what is on?"; None for others."""
+    """Return the days meant by a question that names none: "my week", "what is coming up?", "what is on?"."""
     if (unit := _UNIT.search(text)) and (named := window_in(f"this {unit[0]}".replace("this day", "today"), today)):
         return named[0]
     if _UPCOMING.search(text):

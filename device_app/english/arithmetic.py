@@ -17,7 +17,8 @@ from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from typing import Final
 
 from device_app.english import sums
-from device_app.english.lexicon import NUMBERS, TENS
+from device_app.english.lexicon import NUMBERS
+from device_app.english.numerals import in_digits
 
 _MOST_CHARACTERS: Final = 200
 _MOST_DIGITS: Final = 30
@@ -57,6 +58,7 @@ _PARTS: Final = frozenset(("half", "third", "quarter", "fifth", "tenth", "twice"
 """Words for fractions and multiples, which do not count as plain numbers though the lexicon has digits for some."""
 
 _PARTS_OF: Final = {"thirds": 3, "quarters": 4, "fifths": 5, "sixths": 6, "eighths": 8, "tenths": 10}
+_PRONOUN = re.compile(r"\b(single|each|every|this|that|the|which|another) one\b")
 _FRACTION = re.compile(rf"\b(\d+)[ -]({'|'.join(_PARTS_OF)}) of\b")
 _DATE = re.compile(r"\s*\d+(?:[-/]\d+){2,}\s*|\s*\d{1,2}[:/]\d{2}\s*|\s*\d{4}-\d{1,2}\s*")
 """Matches dates, times and telephone numbers, which are not sums: 2026-03-14, 12:30, 040-123-4567."""
@@ -76,8 +78,8 @@ def read(question: str) -> Sum | None:
     text = match["sum"].lower() if match else ""
     if len(question) > _MOST_CHARACTERS or _DATE.fullmatch(text):
         return None
-    in_digits = _in_digits(text)
-    for said in filter(None, (in_digits, sums.written(in_digits))):
+    in_numbers = _in_digits(text)
+    for said in filter(None, (in_numbers, sums.written(in_numbers))):
         try:
             tokens = list(_tokens(_in_signs(said)))
             if _computes(tokens):
@@ -89,8 +91,9 @@ def read(question: str) -> Sum | None:
 
 def _in_digits(text: str) -> str:
     """Return the text with words for numbers in digits."""
-    text = re.sub(r"[a-z]+(?:-[a-z]+)?", lambda match: _number(match[0]), text)
-    text = re.sub(r"\s*\b(?:per ?cent|pct)\b", "%", text)
+    text = _PRONOUN.sub(r"\1", text)
+    text = re.sub(r"[a-z]+", lambda match: _number(match[0]), in_digits(text))
+    text = re.sub(r"(?<=\d)\s*\b(?:per ?cent|pct)\b", "%", text)
     text = _FRACTION.sub(lambda match: f"{match[1]}/{_PARTS_OF[match[2]]}*", text)
     text = re.sub(r"\b(\d+/\d+) of\b", r"\1*", text)
     return " ".join(re.sub(r",(?=\s)", "", _ORDINAL.sub("", text)).split())
@@ -104,9 +107,6 @@ def _in_signs(text: str) -> str:
 
 
 def _number(word: str) -> str:
-    tens, _, units = word.partition("-")
-    if units and tens in TENS and units in NUMBERS:
-        return str(int(TENS[tens]) + int(NUMBERS[units]))
     return word if word in _PARTS else NUMBERS.get(word, word)
 
 
@@ -181,16 +181,16 @@ class _Reader:
     def _sum(self) -> Decimal:
         value = self._product()[0]
         while mark := self._next("+", "-"):
-            other, is_percentage = self._product()
+            other, is_percentage = self._product(is_added=True)
             other = value * other if is_percentage else other
             value = value + other if mark == "+" else value - other
         return value
 
-    def _product(self) -> tuple[Decimal, bool]:
-        """Return a product, and whether it is a percentage alone."""
+    def _product(self, *, is_added: bool = False) -> tuple[Decimal, bool]:
+        """Return a product, and whether it is a percentage alone. Raises ValueError if ambiguous: "96 + 10% / 4"."""
         value, is_percentage = self._power()
         while mark := self._next("*", "/", "of"):
-            if mark == "of" and not is_percentage:
+            if not is_percentage if mark == "of" else is_percentage and is_added:
                 raise ValueError(mark)
             other, _ = self._power()
             value = value / other if mark == "/" else value * other

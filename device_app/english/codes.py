@@ -16,8 +16,7 @@ _CODE = re.compile(
     r"(?<![\w.,:/€$£#-])(?:[A-Z]{1,3}-)?(?:\d{4,10}|\d{3}[ -]\d{3}|\d{4}[ -]\d{4})(?![\w€$£%:/]|[.,]\d|-\d)"
     r"|(?<![\w-])(?=[A-Z0-9]{0,9}\d)(?=[A-Z0-9]{0,9}[A-Z])[A-Z0-9]{5,10}(?![\w-])|\B#\d{4,10}\b"
 )
-"""Matches a code without a word for it: digits, perhaps in groups or behind letters (G-123456), or capitals with
-digits.
+"""Matches a code without a word for it: digits, perhaps in groups or after letters (G-123456), or capitals with digits.
 
 Prices, dates and times do not match.
 """
@@ -38,7 +37,7 @@ _TOKEN = re.compile(
 _SPELLED = re.compile(
     rf"(?i:{_NOUN})(?:\s{{1,3}}(?:is|lautet|est|es|är|er)\s{{1,3}}|\s{{0,3}}[:=]\s{{0,3}})[A-Z]{{4,10}}(?!\w)"
 )
-"""Matches a code of capitals alone, right behind a word for a code."""
+"""Matches a code of capitals alone, directly after a word for a code."""
 
 _SERVICE = re.compile(
     r"\b(?:one[- ]?time|single[- ]use|otp|(?:sms|m|push|chip|photo|i)?-?tan\b|2fa|two[- ](?:factor|step)|passcode|"

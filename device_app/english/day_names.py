@@ -78,13 +78,19 @@ _ORDINAL_WORD: Final = re.compile(
     rf"\b({'|'.join(sorted(_ORDINALS, key=len, reverse=True))}) (?:of |in )?({'|'.join(_MONTHS)})\b", re.I
 )
 _VAGUE: Final = re.compile(r"(?<=\w) (?:or so|or thereabouts|or around then|sometime|some time)\b", re.I)
+_FROM_TOMORROW: Final = re.compile(
+    r"\b(?P<count>an?|one|two|three|four|\d{1,3}) (?P<unit>day|week)s? (?:from|after) tomorrow\b", re.I
+)
+_COUNTS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4}
 _FIRSTS: Final = {"early": (1, 10), "beginning": (1, 10), "start": (1, 10), "mid": (11, 20), "middle": (11, 20)}
 _WEEKS: Final = {"first": 1, "1st": 1, "second": 8, "2nd": 8, "third": 15, "3rd": 15, "fourth": 22, "4th": 22}
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 
 
 def plainly(text: str, today: date, *, ahead: bool) -> str:
-    """Return the text with its days named plainly; of a date without a year the next with `ahead`, else the last."""
+    """Return the text with its days named plainly. A date without a year is the next such date with `ahead`, else the
+    last.
+    """
 
     def rewritten(days: Callable[[re.Match[str]], tuple[date, date] | None]) -> Callable[[re.Match[str]], str]:
         def write(match: re.Match[str]) -> str:
@@ -145,6 +151,7 @@ def plainly(text: str, today: date, *, ahead: bool) -> str:
     text = _SPELLING.sub(lambda match: _SPELLINGS[match[0].lower()], _VAGUE.sub("", text))
     text = _ORDINAL_WORD.sub(lambda match: f"{_ORDINALS.index(match[1].lower()) + 1} {match[2]}", text)
     text = _WEEKDAY_OF.sub("", text)
+    text = _FROM_TOMORROW.sub(_from_today, text)
     text = _MAY.sub(r"\g<day> May", _IN_DIGITS.sub(_of_digits, text))
     for pattern, days in (
         (_WEEK_OF_MONTH, of_month),
@@ -162,6 +169,13 @@ def _of_digits(match: re.Match[str]) -> str:
     if month > 12:
         day, month = month, day
     return f"{day} {calendar.month_name[month]}" if 1 <= month <= 12 and 1 <= day <= 31 else match[0]
+
+
+def _from_today(match: re.Match[str]) -> str:
+    """Return "a week from tomorrow" as "8 days from today"."""
+    said = match["count"].lower()
+    count = _COUNTS[said] if said in _COUNTS else int(said)
+    return f"{1 + count * (7 if match['unit'].lower() == 'week' else 1)} days from today"
 
 
 def _year(said: str | None, month: int, today: date, *, ahead: bool) -> int:

@@ -1,6 +1,6 @@
 """Parses questions for what was done, said or written on a day: "What did I do on Saturday?".
 
-All words but the days and at most one name have to be known; in which order they stand is free.
+Except for the days and at most one name, all words must be in the vocabulary; they may stand in any order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from device_app.english.politeness import bare
 from device_app.english.slots import Vocabulary, normal
 
 _TO_COME: Final = re.compile(r"(?i)\b(?:is|are|have|what's|anything|something|i'm|we're) (?:\w+ )?plann(?:ed|ing)\b")
-"""Matches what is to come, although a feast without a year is the last one."""
+"""Matches questions about plans, which are not about the past even if they name a feast without a year."""
 
 _MOST_DAYS, _MOST_CHARACTERS, _MOST_NAME = 7, 240, 3
 
@@ -26,9 +26,10 @@ _OF_SUBJECT: Final = re.compile(r"\b(?:say|said|text|texted|write|wrote|mention|
 
 @dataclass(frozen=True, slots=True)
 class OfDays:
-    """A question for a few days: `form` is whether something was done or said; `speaker` said it, `to` whom, or "".
+    """A question about what happened on a few days: `form` is whether something was done or said.
 
-    Where `to` is given, `speaker` is "" and either of them may have said it.
+    `speaker` is who said it; "" for anybody. If `to` is given, `speaker` is "": either the person or `to` may have said
+    it.
     """
 
     form: Literal["done", "said"]
@@ -51,7 +52,7 @@ def read(question: str, today: date) -> OfDays | None:
 
 
 def _asked(text: str, period: Period) -> OfDays | None:
-    """Return what a text asks that names no days any more; None if it asks anything else."""
+    """Return what is asked by a text whose days were removed; None if it asks for anything else."""
     slots = _WORDS.read(text)
     kinds = {slot.kind for slot in slots}
     names = [place for place, slot in enumerate(slots) if not slot.kind]

@@ -27,7 +27,10 @@ _STANDS_FOR_NOTHING = re.compile(
     r"(?<=\w\w)[\s,–-]+(?:and )?(?:who|when|what day|how many) (?:was|is|did) (?:it|that)(?: and (?:when|who))?\W*$",
     re.IGNORECASE,
 )
-"""Words for what the rest of the question says: "Who was it that asked?", "Jake and the garage: when was that?"."""
+"""Matches "it" and "that" where they refer to the same question, not to an earlier one.
+
+Examples: "Who was it that asked?", "Jake and the garage: when was that?"
+"""
 _TOKEN = re.compile(r"\w+|[,;:.!?]")
 
 
@@ -57,7 +60,7 @@ def begins_as_question(text: str) -> bool:
 
 
 def is_bare_follow_up(text: str) -> bool:
-    """Return whether the text continues a question without one of its own: "And tomorrow?", "What about Friday?"."""
+    """Return whether the text only continues an earlier question, as "And tomorrow?" and "What about Friday?" do."""
     goes_on = _GOES_ON.match(text)
     return goes_on is not None and not _ASKS.match(text[goes_on.end() :])
 

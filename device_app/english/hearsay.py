@@ -1,7 +1,7 @@
 """Parses questions for who said something, when, and in which words: "When did Berit say 175 degrees?".
 
-A question is read around its verb of speech: before it stands who spoke, behind it to whom and what. Which words ask,
-and where they stand, is free: "I remember someone joking about a whale, who was it?"
+A question is read around its verb of speech: the speaker stands before the verb, the listener and what was said after
+it. The words that ask may stand anywhere: "I remember someone joking about a whale, who was it?"
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ _MOST_CHARACTERS: Final = 200
 _MOST_NAME: Final = 4
 """The most words of a speaker's name."""
 
-Asks = Literal["who", "when", "what"]
+KIN: Final = word_set("mum mom mother dad father grandma grandpa gran sister brother aunt uncle")
+"""Words for relatives, whom chats list under their own names."""
+
+Asks = Literal["who", "when", "what", "whether"]
 
 
 @dataclass(frozen=True, slots=True)
 class Hearsay:
-    """A question for who said `what`, when, or in which words.
+    """A question for who said `what`, when, in which words, or whether anything was said about it.
 
-    `speaker` said it to `to`; "me" is the person, "" is not named. `among` are those one of whom it was; `order` is
-    "first" or "last" where one of several times is meant.
+    `speaker` said it to `to`; "me" is the person, "" means that nobody is named. `among` are the possible speakers, as
+    in "Adam or Jake"; `order` is "first" or "last" if the question asks for the first or the last time.
     """
 
     asks: Asks
@@ -68,25 +71,38 @@ def read(question: str) -> Hearsay | None:
 
 
 def _asks(slots: Sequence[Slot]) -> tuple[Asks | None, list[Slot]]:
-    """Return what is asked for, and the words without those that ask; None if nothing is."""
+    """Return what the question asks for, such as "when", and its other words.
+
+    The words are grouped in slots, see `slots`. Return None and all slots if the question asks for nothing.
+    """
     kinds = [slot.kind for slot in slots]
     rest = [slot for slot in slots if slot.kind not in ("and when", "asked last")]
-    if not rest:
-        return None, []
-    asked = {"who": "who", "when": "when", "what": "what"}
-    if kind := asked.get(rest[0].kind):
+    first, last = (rest[0].kind, rest[-1].kind) if rest else ("", "")
+    is_clause = first == "when" and "who" in kinds  # "When help was sought, who …"
+    if (kind := {"who": "who", "when": "when", "what": "what"}.get(first)) and not is_clause:
         return kind, rest[1:]  # type: ignore[return-value]
     if "asked last" in kinds:
         return "who", rest
-    if rest[0].kind == "aux" and {"who", "or"} & {*kinds}:  # "was it Adam or Jake who said"
+    if _is_whether(rest):
+        return "whether", rest[1:]
+    if first == "aux" and {"who", "or"} & {*kinds}:  # "was it Adam or Jake who said"
         return "who", [slot for slot in rest if slot.kind != "who"]
-    if rest[-1].kind in ("when", "who"):
-        return ("when" if rest[-1].kind == "when" else "who"), rest[:-1]
+    if last in ("when", "who"):
+        return ("when" if last == "when" else "who"), rest[:-1]
     return ("when" if "and when" in kinds else None), rest
 
 
+def _is_whether(slots: Sequence[Slot]) -> bool:
+    """Return whether a question asks if a subject was spoken of, not if a statement is true."""
+    verb = next((place for place, slot in enumerate(slots) if slot.kind == "say"), 0)
+    behind = slots[verb + 1 :]
+    of_subject = (slot.text in _OF_SUBJECT or slot.text.startswith("mention") for slot in slots[verb : verb + 3])
+    is_statement = any(slot.kind in ("aux", "i", "when") or slot.text in ("that", "if") for slot in behind)
+    return verb > 0 and slots[0].text in ("did", "has", "have") and any(of_subject) and not is_statement
+
+
 def _of_parts(asks: Asks, before: Sequence[Slot], verb: Slot, behind: Sequence[Slot]) -> Hearsay | None:
-    """Return a question from the words before and behind its verb of speech."""
+    """Return the question that is made of the words before and after a verb of speech; None if it makes none."""
     names = [slot.text for slot in before if slot.kind == ""]
     by_me = any(slot.kind == "i" for slot in before)
     if asks == "when" and names and _is_passive(before, verb):  # "when was the roof mentioned"
@@ -98,7 +114,7 @@ def _of_parts(asks: Asks, before: Sequence[Slot], verb: Slot, behind: Sequence[S
         return None
     if any(slot.kind == "or" for slot in before):
         return Hearsay("who", what, among=tuple(names)) if len(names) > 1 and asks == "who" else None
-    if asks == "who":
+    if asks == "who" or (asks == "whether" and not names):
         to_me = "me" if verb.text in _TO_SOMEBODY and any(slot.kind == "me" for slot in behind[:1]) else ""
         return None if names else Hearsay(asks, what, to=to_me)
     return None if len(names) != 1 or _NOT_A_NAME.search(names[0]) else _by_other(asks, names[0], behind)
@@ -141,7 +157,7 @@ def _is_passive(before: Sequence[Slot], verb: Slot) -> bool:
 
 
 def _what(slots: Sequence[Slot]) -> str:
-    """Return what was said: without whom it was said to, and in which chat."""
+    """Return what was said, without the words for the listener and the chat."""
     begin, end = 0, len(slots)
     while begin < end and slots[begin].kind in ("me", "link", "first", "where", "aux", "when", "i"):
         begin += 1
@@ -160,17 +176,18 @@ _TO_SOMEBODY: Final = word_set(
     """told tells tell wrote texted messaged informed warned reminded invited invites asked asks recommended recommends
     suggested suggests advised"""
 ) | {"let me know"}
-"""Verbs of what was said to somebody first; others may have said it later."""
+"""Verbs that take a listener: "who told me" asks for the first speaker, although others may have said it later."""
 
 _OF_DEEDS: Final = word_set("send sent share shared call called decide decided plan planned want wanted")
-"""Verbs of what is done as well as said, so that a single word does not tell the message: "who sent the tiles?"."""
+"""Verbs of actions as well as of speech. A single word after one cannot identify a message: "who sent the tiles?"."""
 
+_OF_SUBJECT: Final = frozenset(["about", "anything", "something", "anything about", "something about"])
 _FEW_OF_DEEDS: Final = 2
 _BRINGS_UP: Final = frozenset(["brought up", "bring up", "brings up", "came up with", "raised", "come up with"])
 _OF_BOTH: Final = word_set(
     """talk talked talking speak spoke spoken chat chatted chatting discuss discussed discussing hear heard learn
     learned write argue joke"""
 )
-"""Verbs after "we" or "I" that either side may have said."""
+"""Verbs of talk between people: in "when did we discuss …", either side may be the speaker."""
 
 _NOT_A_NAME: Final = re.compile(r"\b(?:it|they|he|she|you|this|there|people|anyone|my|your|event|meeting)\b")

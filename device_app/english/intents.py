@@ -2,7 +2,7 @@
 
 The verb of each of its first sentences decides. A verb that makes a new text ("write", "translate") needs no file,
 unless its object is something known ("the agenda", "Petra's mail"). A verb that treats a given text ("summarise",
-"correct") needs none if the request holds that text: below its instructions, behind a colon, or in quotation marks.
+"correct") needs none if the request holds that text: below its instructions, after a colon, or in quotation marks.
 Other verbs ("explain", "suggest") need none if their object is general. Questions of fact, and all unclear requests,
 need files.
 """
@@ -61,7 +61,9 @@ _IS_KNOWN = re.compile(
     r"summary|overview|recap|timeline|record|report|account|transcript|minutes|reply|response|answer) (?:of|on|to)\b",
     re.IGNORECASE,
 )
-"""Matches the beginning of an object that files may hold, or the rest of a heading: "Draft of the contract"."""
+"""Matches what follows a verb if it names something that files may hold, as in "Draft the report", or if the verb is a
+noun in a heading, as in "Draft of the contract".
+"""
 
 _INDEFINITE = re.compile(
     r"(?:(?:me|us|out|about|on|simply|briefly) )*(?:an?|some|several|few|any|different|various|possible|key|common|"

@@ -144,7 +144,7 @@ _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non")
 
 
 def _meanings() -> dict[str, frozenset[tuple[int, int]]]:
-    """Return the places of each stem in the table, as pairs of field and alternative."""
+    """Map each stem to its meanings, pairs of a line of the table and the number of an alternative in the line."""
     places: dict[str, set[tuple[int, int]]] = {}
     for field, line in enumerate(_FIELDS.strip().splitlines()):
         for alternative, words in enumerate(line.split("|")):

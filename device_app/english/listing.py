@@ -1,9 +1,8 @@
 """Parses questions for mails, notes, chats and files by their metadata: person, date, kind, title.
 
 "mails from Rick Moen in October", "how many notes about the roof", "the last mail from Livia". It reads slots: which
-kind, from whom, to whom, about what, when, and whether to list, count, or find the latest. The order of the words is
-free but for a name or topic, whose part is known by the words beside it. A question with any other word is none of
-these.
+kind, from whom, to whom, about what, when, and whether to list, count, or find the latest. The words may stand in any
+order, but the words beside a name or topic decide what that is. A question with any unknown word is not parsed.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Final
 
-from device_app.english import periods
+from device_app.english import periods, titles
 from device_app.english.periods import Period
 from device_app.english.politeness import bare
 from device_app.english.slots import Slot, Vocabulary, normal
@@ -44,20 +43,16 @@ _NEWS: Final = re.compile(
     r"|(?:(?:my|the|all|new|any) )*(?:files|documents)",
     re.IGNORECASE,
 )
-"""Matches a question, but for its period, for all that is dated within it: "What is new (since Monday)?"."""
+"""Matches a question for everything of a period, without the words for the period: "What is new (since Monday)?"."""
 
 _NO_LIST: Final = re.compile(
     r"(?i)(?:write|draft|compose|send|forward|reply|respond|answer|delete|remove|erase|archive|move|mark|block|"
     r"unsubscribe|translate|summari[sz]e|recap|sum up|(?:(?:a|the|short) )*(?:summary|overview) of)\b(?! me\b)"
     r"|.*\b(?:how many|number of) (?:\w+ )?(?:people|senders)\b"
 )
-"""Matches what is to be written, summed up or done with mails, and counts of people: none asks for documents."""
-
-_QUOTED: Final = re.compile(r"(?<!\w)[\"'](.+)[\"'](?!\w)")
-_BEFORE_TITLE: Final = re.compile(r"^(?:(?:is|was|of|line|as|reads|reading|named|the|:|-)\s+|[:-]\s*)+")
-_BEHIND_TITLE: Final = re.compile(
-    r"(?:[ ,]+(?:what does it say|says?|about|contains?|please|arrive|come|came|sent|from|read|mean|received?|again))+$"
-)
+"""Matches requests to write, summarise or change mails, and questions that count people: none of them asks for
+documents.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +60,10 @@ class Reading:
     """A parsed question for mails, notes, chats or files.
 
     `form` is count, list, bare (a list that has to be limited), most (who sent the most), whether, latest or title.
-    `parts` are the words of the question: `who` sent it, `to` whom, `topic`, `adjective` before the kind, `order`
-    ("first" or "last"), `title`, and how it was named, `by`: by its author, explicitly or implicitly; `me` and `mine`
-    are set where the person received or sent it, `single` where one document is asked for, and `number` is how many.
-    `kind` is mail, message, note, chat or file and `noun` what it was called, or `unsaid` is the kind that is meant.
+    `parts` are words of the question: `who` sent it, `to` whom, `topic`, `adjective` before the kind, `order` ("first"
+    or "last") and `title`. `by` is how the title was named (`titles.read`); `me` and `mine` are set if the person
+    received or sent it, `single` if one document is asked for, and `number` is how many. `kind` is mail, message, note,
+    chat or file and `noun` the word for it, or `unsaid` is the kind that is meant.
     """
 
     form: str
@@ -81,7 +76,7 @@ def readings(question: str, today: date) -> Iterator[Reading]:
     text = bare(question)
     if not text or len(text) > _MOST_CHARACTERS or _NO_LIST.match(text):
         return
-    yield from _titles(text)
+    yield from (Reading("title", parts) for parts in titles.read(" ".join(text.lower().split()), _WORDS))
     period = periods.read(text, today)
     rest = normal(period.rest if period else text)
     if period and _NEWS.fullmatch(rest):
@@ -112,56 +107,13 @@ def following(question: str, before: str, today: date) -> str | None:
 
 
 def other_words(text: str) -> list[str]:
-    """Return the words of a text that are in no question for a mail: those of its title."""
+    """Return the words of a text that may be the title of a mail: all but those that only ask for a mail."""
     return [word for slot in _WORDS.read(normal(text)) if slot.kind in ("", "state") for word in slot.text.split()]
 
 
 def speaks_of_mail(text: str) -> bool:
     """Return whether a text has a word for a mail."""
     return any(slot.kind in ("mail", "message") for slot in _WORDS.read(normal(text)))
-
-
-def _titles(text: str) -> Iterator[Reading]:
-    """Yield the readings of a question for a mail by its title: in quotation marks, or behind "titled" or "mail"."""
-    said = " ".join(text.lower().split())
-    if quoted := _QUOTED.search(said):
-        slots = _WORDS.read(normal(f"{said[: quoted.start()]} {said[quoted.end() :]}".strip()))
-        around = {slot.kind for slot in slots}
-        if not around & {"", "other", "note", "chat", "file", "about", "many", "talk"} and not around >= {"who", "say"}:
-            yield _titled(quoted[1], slots, is_explicit="named" in around)
-        return
-    slots = _WORDS.read(said)
-    kinds = [slot.kind for slot in slots]
-    if "named" in kinds and not _asks_for_title(slots, place := kinds.index("named")):
-        before = slots[:place]
-        is_mail = bool({"mail", "message"} & set(kinds[:place])) or slots[place].text.endswith(("subject", "title"))
-        title = _behind(said, slots[place].text)
-        if is_mail and title and not set(kinds[:place]) & {"", "other", "note", "chat", "file"}:
-            yield _titled(title, before, is_explicit=True)
-    if "mail" in kinds and (place := kinds.index("mail")) < len(slots) - 1 and not slots[place].text.endswith("s"):
-        title = _behind(said, slots[place].text)
-        is_open = not set(kinds[:place]) & {"", "other", "many", "last", "first", "most", "note", "may"}
-        if title and is_open:
-            about = re.sub(r"^(?:about|re|regarding|on|called|with)\s+", "", title)
-            yield from (_titled(each, slots[:place], is_explicit=False) for each in dict.fromkeys((title, about)))
-
-
-def _asks_for_title(slots: Sequence[Slot], place: int) -> bool:
-    """Return whether the title is asked for, not given: "the subject of the mail from Tom", "what is it called"."""
-    behind = slots[place + 1 :]
-    return (
-        not behind or behind[0].kind in ("of", "may", "i") or any(slot.kind in ("mail", "message") for slot in behind)
-    )
-
-
-def _behind(text: str, words: str) -> str:
-    """Return what stands behind these words: a title, without what asks for it."""
-    return _BEFORE_TITLE.sub("", text[re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text).end() :].strip())  # type: ignore[union-attr]
-
-
-def _titled(title: str, around: Sequence[Slot], *, is_explicit: bool) -> Reading:
-    by = "author" if any(slot.kind == "who" for slot in around) else "explicit" if is_explicit else "implicit"
-    return Reading("title", {"title": _BEHIND_TITLE.sub("", title).strip(" \"'"), "by": by})
 
 
 def _reading(said: str, period: Period | None, today: date) -> Reading | None:
@@ -173,9 +125,17 @@ def _reading(said: str, period: Period | None, today: date) -> Reading | None:
     parts = _roles(slots)
     if parts is None or any(_is_of_no_name(parts[name], today) for name in parts.keys() & _LIMITS):
         return None
-    nouns = [slot for slot in slots if slot.kind in _NOUNS]
+    nouns = [slot for slot in slots if slot.kind in _NOUNS and slot.text not in _NEWS_OF]
     if not nouns and not (kind := _unsaid_kind(slots, parts)):
         return None
+    if (
+        nouns
+        and nouns[0].text in titles.ADDRESS
+        and parts.keys() in ({"who"}, {"whose"})
+        and kinds <= _OF_ADDRESS
+        and not period
+    ):
+        return None  # "Hrovat's email" is an address
     parts |= {"kind": nouns[0].kind, "noun": nouns[0].text} if nouns else {"unsaid": kind}
     if parts.get("kind") == "file" and not parts.keys() & {"topic", "who"} and nouns[0].text.startswith(_ANY_FILE):
         return None
@@ -201,7 +161,8 @@ def _with_verbs(slots: Sequence[Slot]) -> tuple[Slot, ...]:
     for place, slot in enumerate(slots):
         before = [each.kind for each in slots[max(0, place - 2) : place]]
         behind = slots[place + 1].kind if place + 1 < len(slots) else ""
-        is_verb = slot.text in _AS_VERB and (before in (["may", ""], ["may", "i"]) or (behind == "me" and "" in before))
+        is_asked = before in (["may", ""], ["may", "i"]) and slots[place - 2].text not in ("is", "are", "was", "were")
+        is_verb = slot.text in _AS_VERB and (is_asked or (behind == "me" and "" in before))
         made.append(Slot("send", slot.text) if is_verb else slot)
     return tuple(made)
 
@@ -224,12 +185,17 @@ def _direction(slots: Sequence[Slot]) -> dict[str, str]:
 
 
 def _unsaid_kind(slots: Sequence[Slot], parts: Mapping[str, str]) -> str:
-    """Return the kind of documents that a question means which names none; "" if it may mean anything."""
+    """Return the kind of documents meant by a question that names no kind; "" if it may mean any."""
     kinds = {slot.kind for slot in slots}
     has_people, is_single = bool(parts.keys() & {"who", "whose", "to"}), bool(kinds & {"last", "first"})
     is_of_mail = has_people and ("topic" not in parts or is_single or "many" in kinds)
     is_noted = "jot" in kinds or kinds >= {"write", "i"}
+    writes, texts = bool(kinds & {"send", "write"}) and "i" not in kinds, {slot.text for slot in slots}
     readings = (
+        (bool(texts & _NEWS_OF) and bool(parts), "message"),
+        (writes and has_people and is_single and "many" not in kinds and not texts & _BY_MAIL, "message"),
+        (writes and has_people and "topic" in parts and bool(texts & _ALL), "message"),
+        (writes and parts.keys() == {"topic"} and bool(texts & _ANYBODY), "message"),
         ("talk" in kinds, "chat" if parts.keys() == {"with"} and (is_single or "many" in kinds) else ""),
         ("named" in kinds and has_people, "mail"),
         ("named" in kinds and bool(parts) and "write" in kinds, "note"),
@@ -245,14 +211,20 @@ def _unsaid_kind(slots: Sequence[Slot], parts: Mapping[str, str]) -> str:
 
 
 def _roles(slots: Sequence[Slot]) -> dict[str, str] | None:
-    """Return what each name or topic is to the documents; None if that is unsure of one."""
+    """Return the role of each name or topic, as sender, recipient or topic; None if one of them is ambiguous."""
     parts: dict[str, str] = {}
+    latest, end, is_about = "", 0, False
     for place, slot in enumerate(slots):
         if not slot.kind and not slot.text.isdigit():
-            role = _role(slots, place)
-            if not role or role in parts or len(slot.text.split()) > _MOST_WORDS:
+            is_joined = is_about and latest == "topic" and all(each.text in _JOINS for each in slots[end:place])
+            role = "topic" if is_joined else _role(slots, place)
+            if not role or (role in parts and not is_joined):
                 return None
-            parts[role] = slot.text
+            parts[role] = f"{parts[role]} {slot.text}" if is_joined else slot.text
+            if len(parts[role].split()) > _MOST_WORDS:
+                return None
+            is_about |= any(each.kind == "about" for each in slots[end:place])
+            latest, end = role, place + 1
     return parts
 
 
@@ -295,6 +267,14 @@ def _is_of_no_name(name: str, today: date) -> bool:
 
 
 _WORDS: Final = Vocabulary.load("documents")
+_NEWS_OF: Final = frozenset(["news", "any word"])
+_BY_MAIL: Final = frozenset(["mailed", "emailed", "e-mailed", "mail", "email", "forward", "forwarded"])
+_OF_ADDRESS: Final = frozenset(["", "mail", "of", "may", "filler"])
+_JOINS: Final = frozenset(["in", "at", "for", "of", "the", "a", "an", "my", "our"])
+"""Words inside a topic: "the hotel in Lyon"."""
+
+_ALL: Final = frozenset(["everything", "anything", "all", "whatever", "stuff", "show", "list", "find"])
+_ANYBODY: Final = frozenset(["anyone", "anybody", "someone", "somebody"])
 _ALWAYS_MANY: Final = frozenset(["mail", "post", "inbox", "mailbox", "correspondence", "my mail"])
 _ANY_FILE: Final = ("file", "document", "paper")
 _SHOWS: Final = frozenset(["show", "list", "give", "display", "all", "print", "find", "search", "see", "every", "get"])

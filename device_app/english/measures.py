@@ -50,7 +50,9 @@ _UNITS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """An amount in one unit, and in another, with the units' short names; of feet, what is left in `inches`."""
+    """An amount in one unit and its value in another, with the units' short names; `inches` are those beyond whole
+    feet.
+    """
 
     amount: Decimal
     unit: str
@@ -62,7 +64,8 @@ class Conversion:
 def read(question: str) -> Conversion | None:
     """Return the conversion that a question asks for; None if it asks for anything else.
 
-    It names an amount with its unit and another unit of the same quantity, and has no other words than those that ask.
+    Such a question names an amount with its unit and another unit of the same quantity, and has no other words than
+    those that ask.
     """
     text = bare(question).lower()
     match = _AMOUNT.search(text) if text and len(text) <= _MOST_CHARACTERS else None

@@ -1,6 +1,6 @@
 """Parses questions for dates and times: "How many days until 5 May?", "What time is it in Tokyo?".
 
-Besides days, places and times of day, all words have to be such that ask for a moment; their order is free.
+Except for days, places and times of day, all words must be in the vocabulary; they may stand in any order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OPENS: Final = (
     (re.compile(r"\b(?:until|till|til|before)\b|(?<=days |eeks |nths |long )to\b"), "until"),
     (re.compile(r"\bsince\b"), "since"),
 )
-"""Words before a day that `periods` would take along."""
+"""Words before a day that are removed first, as `periods` would read them as part of the period."""
 
 _AROUND_DATE: Final = frozenset(["what", "which", "is", "was", "when", "the", "day"])
 _LEAST_LENGTH: Final = 28
@@ -53,8 +53,9 @@ _LEAST_LENGTH: Final = 28
 class Question:
     """A question for a date or a time: its form, its parts, in lower case, and its tense.
 
-    Parts of questions about zones are `place`, `from` (a place, or "here") and `time`, ISO 8601; of others `date`, a
-    text that names a day, `first` and `last`, `year`, `end`, `turn`, `span` and `weekday`.
+    Questions about time zones have the parts `place`, `from` (a place, or "here") and `time`, ISO 8601. Others have
+    some of `date`, a text that names a day; `first` and `last` days; `year`; `end`, such as "year"; `turn`, such as
+    "next"; `span`, a duration; and `weekday`.
     """
 
     form: str
@@ -99,7 +100,9 @@ def _elsewhere(text: str, _: date) -> _Forms:
 
 
 def _at_there(words: list[str], places: list[str], clock: time) -> _Forms:
-    """Yield where it is that time, and where the time is asked for: "3 pm in Tokyo" is Tokyo's."""
+    """Yield the place of the stated time, and the place to convert it to: "3 pm in Tokyo" is converted from Tokyo to
+    here.
+    """
     behind = [word for word in words[words.index("@") + 1 :] if word not in ("in", "at", "from", "of", "for", "the")]
     is_there = behind[:1] == ["#"]
     index = [word for word in words if word in ("@", "#")].index("@")
@@ -190,9 +193,9 @@ def _by_kinds(text: str, kinds: set[str], period: Period, today: date, *, is_alo
         yield "until", {"date": text}
     elif "feast" in kinds and _FEAST.search(text):
         yield "until", {"feast": text}
-    elif "weekday" in kinds:
+    elif "weekday" in kinds or re.search(r"\bday is it\b", text):
         yield "weekday", {"date": text}
-    elif "date" in kinds or is_alone:
+    elif "unit" not in kinds and ("date" in kinds or is_alone):  # not "a week from tomorrow"
         yield "then", {"date": text}
 
 
@@ -208,7 +211,7 @@ def _of_no_day(text: str, _: date) -> _Forms:
         yield "day of year", {}
     elif "week" in kinds:
         yield "week", {}
-    elif kinds & {"date", "weekday"} and not kinds & {"many", "until", "since", "age", "turn"}:
+    elif kinds & {"date", "weekday"} and not kinds & {"many", "unit", "until", "since", "age", "turn"}:
         yield "date", {}
     elif "time" in kinds and not kinds & {"many", "until", "since", "difference", "zone", "turn", "age", "unit"}:
         yield "time", {}

@@ -25,7 +25,9 @@ _APART: Final = re.compile(r"\s+(?=['’][a-z]|n['’]t\b|[.,?!])")
 
 _HESITATION: Final = re.compile(r"\b(?:uh|um|erm?|mm|hmm|mm-hmm|you know|like|i mean|(?:sort|kind) of)\b")
 _LEAST_WEIGHT, _COST_OF_HESITATION = 1.5, 0.3
-"""The least weight of a sentence that is quoted, and what each hesitation takes from it."""
+"""How plainly a sentence must state an outcome to be quoted (`_SIGNS` has the weights), and what each "um" or similar
+hesitation subtracts.
+"""
 
 _ADVERBS = r"(?:then |also |just |probably |definitely |maybe |still |all |please |now )*"
 _WILL = r"(?:'ll|’ll| will|'m going to|’m going to| am going to|'re going to|’re going to| are going to|'re gonna)"
@@ -74,7 +76,9 @@ _SIGNS: Final[dict[Outcome, Sequence[tuple[float, str]]]] = {
         (2, r"(?:^|, |so |and |but )(?:should|shall|can|could) we (?!have to)[^?]*\?$"),
     ),
 }
-"""Patterns that tell what a sentence is, with their weight: 3 if they say so, 2 if they make it likely."""
+"""Patterns by which a sentence states a decision, an action or an open question, with their weight: 3 if the sentence
+says so, 2 if that is likely.
+"""
 
 _NONE: Final[dict[Outcome, str]] = {
     "decision": r"\?$|\b(?:if|whether|would have|when we|(?:that|which|what) we(?: are| will|['’]))\b",
@@ -147,7 +151,9 @@ _ASKED: Final[Sequence[tuple[tuple[Outcome, ...], str]]] = (
 _MAY_ASK: Final = re.compile(
     rf"\b{_MEETING}\b|\b(?:decide|decisions|agree|action|to-?do|next steps|open)", re.IGNORECASE
 )
-"""Matches any question for outcomes, and others; compiled at once, unlike `_ASKED`, as each question is tried."""
+"""Matches any question for outcomes, and some others; it is a quick test, made before the exact patterns in
+`_ASKED` are compiled and tried.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,7 @@ def _feast(name: str, year: int) -> date:
 
 
 def _joined(mentions: list[Mention]) -> list[Mention]:
-    """Return the mentions without nested ones, and with a month and the year behind it joined: "July last year"."""
+    """Return the mentions without nested ones, and with a month joined to the year after it: "July last year"."""
     joined: list[Mention] = []
     for mention in mentions:
         before = joined[-1] if joined else None
@@ -219,7 +219,7 @@ def _joined(mentions: list[Mention]) -> list[Mention]:
 
 
 def _within(month: Mention, year: Mention) -> tuple[Span, ...]:
-    """Return the span of a month or day in the year that the text names behind it."""
+    """Return the span of a month or day in the year that the text names after it."""
     if len(year.spans) != 1 or year.spans[0][0].timetuple().tm_yday != 1 or year.spans[0][1].month != 12:
         return ()
     try:

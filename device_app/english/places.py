@@ -65,7 +65,7 @@ def _by_name() -> dict[str, str]:
 
 
 def _preferred(key: str) -> tuple[bool, str]:
-    """Return a sort key that puts zones named by continent and city last, so that these count where names are equal."""
+    """Return a sort key that puts zones named by continent and city last: of zones with one name, the last is used."""
     return key.partition("/")[0] in (
         "Africa",
         "America",

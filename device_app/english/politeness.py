@@ -1,4 +1,4 @@
-"""Leaves out what a question has besides its words: greetings, polite words, signs at its end."""
+"""Removes greetings, polite words and the punctuation at the end from a question."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import Final
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _POLITE: Final = (
-    "hey|hi|hello|jackdaw|ok|okay|so|well|and|please|pls|plz|sorry|btw|just|"
-    "(?:can|could|would|will) (?:you|u)(?: please)?|"
-    "(?:please )?tell me|do you know|i(?:'d| would) like to (?:know|see|have)|i (?:want|need) to (?:know|see)|"
-    "let me (?:know|see)|remind me|quickly|quick question|i wonder|i was wondering|any idea"
+    "hey|hi|hiya|hello|good (?:morning|afternoon|evening)|jackdaw|ok|okay|alright|right|so|well|and|please|pls|plz|"
+    "sorry|btw|by the way|just|um|uh|hmm|oh|ah|actually|quickly|quick question|"
+    "(?:can|could|would|will) (?:you|u)(?: please| just| quickly)?|"
+    "(?:please )?(?:tell|remind) me(?: again)?|do you (?:know|remember|recall|happen to know)|any idea|"
+    "any chance you know|i(?:'d| would) (?:like|love) to (?:know|see|have)|i (?:want|need) to (?:know|see)|"
+    "let me (?:know|see)|i (?:wonder|was wondering)|"
+    "i(?:'m| am) (?:wondering|not sure|trying to (?:remember|recall|find out))|"
+    "i (?:forgot|forget|(?:can't|cannot|don't) (?:remember|recall))|"
+    "(?:check|find out|look up|work out|figure out)(?: for me)?(?= (?:if|whether|who|what|when|where|which|how)\\b)"
 )
 _ADDED: Final = (
     "please|pls|plz|thanks|cheers|tbh|thank you|jackdaw|exactly|again|by the way|btw|in my files|do you know|for me|"

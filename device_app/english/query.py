@@ -96,7 +96,10 @@ def has_filter(text: str) -> bool:
 
 
 def separate(filters: Filters) -> dict[str, Filters]:
-    """Return each filter by itself, keyed by its text in a question; `after`, `before` and `on` form one filter."""
+    """Split filters into single ones: map the text of each, as written in a question, to that filter alone.
+
+    `after`, `before` and `on` form one filter.
+    """
     each = {f"from:{person}": Filters(people=(person,)) for person in filters.people}
     each |= {f"in:{place}": Filters(places=(place,)) for place in filters.places}
     each |= {f"kind:{kind}": Filters(kinds=(kind,)) for kind in filters.kinds}

@@ -1,9 +1,10 @@
-"""Parses a question as slots: its words by what they say, in any order, and the runs of other words between them.
+"""Parses a question into slots: the words that a vocabulary knows, each with its kind, and the other words between
+them.
 
-A vocabulary is a file in `vocabularies`: a line lists the words of a kind, `kind: word, two words`, and one that is
-indented goes on with it. Words that no kind has make slots of the kind "": names, titles and
-topics, or what a rule does not understand. So a rule knows a question by the words that it has, and steps aside for
-those left.
+A vocabulary is a file in `vocabularies`: a line lists the words of a kind, `kind: word, two words`; an indented line
+continues the one before. Unknown words make slots of the kind "": names, titles and topics, or words that the rule does
+not understand. So a rule recognises its questions by their known words, in any order, and leaves a question with other
+words to other rules.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _IS: Final = re.compile(
 _SHORT: Final = re.compile(r"\b(i|we|you|they)'(ve|d|m|ll|re)\b")
 _FULL: Final = {"ve": "have", "d": "had", "m": "am", "ll": "will", "re": "are"}
 _LIKE: Final = 0.83
-"""The similarity (difflib) from which a word is one of a vocabulary, misspelled."""
+"""A word counts as a misspelled word of a vocabulary from this similarity (difflib) on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, *names: str) -> Self:
-        """Return the words of some files; a word's kind is the one that the last of them gives it."""
+        """Read a vocabulary from files; if several files contain a word, the last one determines its kind."""
         kinds: dict[str, str] = {}
         for name in names:
             text = (files("device_app.english") / "vocabularies" / f"{name}.txt").read_text(encoding="utf-8")
@@ -61,7 +62,7 @@ class Vocabulary:
 
     @cached_property
     def longest(self) -> int:
-        """The most words of an entry."""
+        """The number of words in the longest entry."""
         return max(len(entry.split()) for entry in self.kinds)
 
     @cached_property
@@ -70,11 +71,11 @@ class Vocabulary:
         return frozenset(word for entry in self.kinds for word in entry.split())
 
     def read(self, text: str) -> tuple[Slot, ...]:
-        """Return the slots of a text that `normal` returned; other words in a row are one slot."""
+        """Return the slots of a text that `normal` returned; consecutive unknown words are one slot."""
         return tuple(self._slots(_TOKEN.findall(text)))
 
     def corrected(self, text: str) -> str:
-        """Return the text with words put right that have one wrong letter, as far as they are of this vocabulary."""
+        """Return the text with misspelled words of this vocabulary corrected."""
         return " ".join(nearest(word, self.words, _LIKE) for word in text.split())
 
     def _slots(self, words: list[str]) -> Iterator[Slot]:

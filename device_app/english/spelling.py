@@ -26,14 +26,14 @@ class Correction:
 
 
 _LEAST_KNOWN: Final = 5
-"""The least letters of a word that is corrected by a vocabulary for any wrong letter."""
+"""The fewest letters of a word that may be corrected by more than an exchange of two letters."""
 
 
 def nearest(word: str, vocabulary: Set[str], least_similarity: float) -> str:
     """Return the word of a vocabulary that is most similar to a misspelled word; the word itself if none is similar.
 
-    They begin with the same letter and differ by one in length at most; the similarity is difflib's. Of short words
-    only two letters may be exchanged.
+    Both words begin with the same letter, and their lengths differ by at most one; the similarity is difflib's. A word
+    with fewer than five letters is corrected only if two of its letters are exchanged.
     """
     if len(word) < LEAST_LETTERS or word in vocabulary:
         return word

@@ -1,6 +1,6 @@
 """Parses a sum in words and writes it with signs: "if four people split 138 euros, how much is it each?" is 138/4.
 
-Numbers and operators are read from left to right, and all other words have to be those of sums, but for a few nouns.
+Numbers and operators are read from left to right. All other words must be in the vocabulary, except for a few nouns.
 """
 
 from __future__ import annotations
@@ -17,20 +17,26 @@ _MONTHS: Final = re.compile(
     r"\b(?:january|february|april|june|july|august|september|october|november|december|today|yesterday|tomorrow|"
     r"monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b|\d{4}-\d\d|\d:\d\d"
 )
+_CENTS: Final = re.compile(r"\b(?:cents?|pence|pennies)\b")
+_WHOLE_MONEY: Final = re.compile(r"[€$£]|\b(?:euros?|dollars?|pounds?)\b")
 _IN_A_YEAR: Final = {"day": "365", "week": "52", "month": "12"}
 _SHARES: Final = {"half": "2", "third": "3", "quarter": "4", "fifth": "5", "tenth": "10"}
 _TIMES: Final = {"double": "2", "triple": "3"}
 _MOST_OTHERS: Final = 2
-"""The most words that may be left: what costs so much, "if rent is 850"."""
+"""The maximum number of unknown words, which name what has a price: "if rent is 850"."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """A text as numbers in order, each with the words that say what it counts, and the kinds of its other words."""
+    """The numbers of a text in order, and the kinds of all its words.
+
+    `counts_people` is the number of people, `whole` the number after "of"; "" if there is none.
+    """
 
     numbers: list[str]
     kinds: list[str]
     counts_people: str = ""
+    whole: str = ""
 
     def has(self, *kinds: str) -> bool:
         return not {*kinds}.isdisjoint(self.kinds)
@@ -38,15 +44,17 @@ class _Read:
 
 def written(text: str) -> str:
     """Return the sum that a text asks for, with signs; "" if it asks for none. Numbers stand in digits."""
-    read = _read(text)
+    read = None if text.startswith(("is ", "are ")) else _read(text)
     if read is None:
+        return ""
+    if read.has("%of") and not any(number.endswith("%") for number in read.numbers) and not read.whole:
         return ""
     by_two = _of_two(read) if len(read.numbers) == 2 else ""
     return by_two or _of_list(read) or _in_turn(read)
 
 
 def _read(text: str) -> _Read | None:
-    if _MONTHS.search(text):
+    if _MONTHS.search(text) or (_CENTS.search(text) and _WHOLE_MONEY.search(text)):
         return None
     read, others = _Read([], []), 0
     slots = [
@@ -59,6 +67,10 @@ def _read(text: str) -> _Read | None:
             read.kinds.append("number")
             if place + 1 < len(slots) and slots[place + 1].kind == "people":
                 read.counts_people = number
+            if place and slots[place - 1].text in ("of", "out of"):
+                read.whole = number
+        elif slot.kind == "other":
+            return None
         elif slot.kind:
             read.kinds += [slot.kind] if slot.kind != "filler" else []
         else:
@@ -73,16 +85,18 @@ def _slots(part: str) -> Sequence[Slot]:
 
 
 def _of_two(read: _Read) -> str:
-    """Return a sum of two numbers whose order its words say; "" if they do not."""
+    """Return the sum of two numbers whose order follows from the words; "" if it does not."""
     first, second = read.numbers
     rate, amount = (first, second) if first.endswith("%") else (second, first)
     if rate.endswith("%") and not amount.endswith("%"):
         return _of_rate(read, rate, amount)
-    is_whole_first = "%of" in read.kinds and read.kinds.index("%of") < read.kinds.index("number")
+    part = first if read.whole == second else second if read.whole == first else ""
     other = second if read.counts_people == first else first
     readings = (
-        (read.has("%of"), f"{second}/{first}*100" if is_whole_first else f"{first}/{second}*100"),
+        (read.has("%of") and bool(part), f"{part}/{read.whole}*100"),
         (bool(read.counts_people) and read.has("/", "each"), f"{other}/{read.counts_people}"),
+        (read.has("/", "list") and read.has("each"), _shared(first, second)),
+        (read.has("into"), f"{second}/{first}"),
         (read.has("difference"), f"{first}-{second}"),
         (read.has("off") or (read.has("from") and read.has("-", "take")), f"{second}-{first}"),
         (read.has("power"), f"{first}^{second}"),
@@ -91,8 +105,14 @@ def _of_two(read: _Read) -> str:
     return next((text for is_so, text in readings if is_so), "")
 
 
+def _shared(first: str, second: str) -> str:
+    """Return an amount divided by a number of people: the whole number or, if both are whole, the smaller one."""
+    people, amount = sorted((first, second), key=lambda number: ("." in number, float(number.rstrip("%"))))
+    return f"{amount}/{people}"
+
+
 def _of_rate(read: _Read, rate: str, amount: str) -> str:
-    """Return a sum of a percentage and an amount: what is added, what is taken off, or the share."""
+    """Return the amount plus or minus a percentage of it, or that percentage of the amount."""
     if read.has("-", "off"):
         return f"{amount}-{rate}"
     is_added = read.has("+", "with") or (read.has("tax") and read.has("list", "each"))
@@ -100,10 +120,11 @@ def _of_rate(read: _Read, rate: str, amount: str) -> str:
 
 
 def _of_list(read: _Read) -> str:
-    """Return the sum or the mean of numbers, or what is paid each time in a year; "" for anything else."""
+    """Return the sum or the mean of numbers, or a regular payment converted to or from a year's; else ""."""
     each_time = next((kind for kind in _IN_A_YEAR if kind in read.kinds), "")
     if len(read.numbers) == 1 and each_time and read.has("year"):
-        return f"{read.numbers[0]}*{_IN_A_YEAR[each_time]}"
+        behind = [kind for kind in read.kinds[read.kinds.index("number") :] if kind in ("year", each_time)]
+        return f"{read.numbers[0]}{'/' if behind[:1] == ['year'] else '*'}{_IN_A_YEAR[each_time]}"
     if len(read.numbers) > 1 and read.has("average"):
         return f"({'+'.join(read.numbers)})/{len(read.numbers)}"
     if len(read.numbers) > 1 and read.has("list", "+") and not read.has("-", "*", "/", "each", "%of"):

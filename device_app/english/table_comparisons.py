@@ -39,7 +39,7 @@ class Comparison:
 
     @property
     def is_equal(self) -> bool:
-        """Whether it requires exactly this number, as in "a rating of 5"."""
+        """Whether the comparison requires exactly one number, as in "a rating of 5"."""
         return self.least == self.most
 
 

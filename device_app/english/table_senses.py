@@ -17,11 +17,11 @@ SenseName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """What some words ask for: the words of questions, the words of columns, both comparable, the first
-    as they are written, and the dimensions of the columns' units.
+    """A meaning that words of questions and of column names share, such as money.
 
-    `shortest` has the letters of the shortest form of each comparable word. `days`: columns of days have this sense,
-    too.
+    `asked` are the words of questions and `named` those of columns, both normalised; `words` are the words of questions
+    as written; `dimensions` are those of the columns' units. `shortest` has the number of letters in the shortest form
+    of each normalised word. `days`: columns of days have this sense, too.
     """
 
     asked: frozenset[str]
@@ -32,9 +32,9 @@ class Sense:
     days: bool = False
 
     def has(self, form: str) -> bool:
-        """Return whether a word of a question or a column, as written, is one of this sense, in any form of it.
+        """Return whether a word of a question or a column, as written, is a form of a word of this sense.
 
-        A shorter word is none of its forms: "rate" is not "rating", nor Liv "live".
+        A shorter word is not a form of it: "rate" is not "rating", nor Liv "live".
         """
         return len(form) >= self.shortest.get(word_key(form), len(form) + 1)
 
@@ -102,7 +102,7 @@ SENSES: Final[Mapping[SenseName, Sense]] = {
 MEASURES: Final[tuple[SenseName, ...]] = (
     "money", "duration", "distance", "mass", "height", "score", "warmth", "birth", "age",
 )  # fmt: skip
-"""Senses of what is measured: the numbers of a figure have to be of the sense that is asked for."""
+"""Senses of measurements: if a question asks for one, a figure is computed only over numbers of that sense."""
 
 PLAIN: Final[tuple[SenseName, ...]] = ("birth", "phone", "landline", "email", "end", "author")
 """Senses that few columns have, so that a word for them is as good as the column's name."""
@@ -112,7 +112,7 @@ COST: Final = SENSES["money"]
 
 @dataclass(frozen=True, slots=True)
 class Degree:
-    """The meaning of an adjective of degree: much or little, and of which senses; of any number if it has none."""
+    """The meaning of an adjective of degree: much or little, and of which senses; without senses, of any number."""
 
     is_much: bool
     senses: tuple[SenseName, ...]
@@ -175,11 +175,11 @@ sleep night bed slept
 weather temperature rain""".splitlines(),
     )
 )
-"""Words of one field each: a question may use any of them for a table that is named by another."""
+"""Sets of words about one subject each: a question may use one of them for a table that is named by another."""
 
 
 def is_known(word: str) -> bool:
-    """Return whether a comparable word is one that questions to some table have: it is not misspelt."""
+    """Return whether a normalised word occurs in questions to some table, so that it is not misspelled."""
     return any(word in sense.asked for sense in SENSES.values()) or any(word in fields for fields in FIELDS)
 
 
@@ -187,7 +187,7 @@ FORMS: Final = frozenset(DEGREES).union(*(sense.words for sense in SENSES.values
 """Words of questions as they are written, by which misspelt ones are corrected."""
 
 QUICK: Final = word_set("fast faster fastest quick quicker quickest slow slower slowest")
-"""Adjectives of speed: a duration says it only where the distance is the same."""
+"""Adjectives of speed. A duration measures speed only if the distance is the same."""
 
 YES: Final = ("yes", "true")
 NO: Final = ("no", "false")
@@ -211,29 +211,29 @@ CURRENCY_COLUMNS: Final = _keys("currency curr ccy")
 BIRTHDAYS: Final = SENSES["birth"].named
 
 LATER: Final = _keys("until till expiry expires warranty guarantee due end ends next")
-"""The names of columns of days that are still to come, which make nothing old or new."""
+"""The names of columns with days in the future, which do not decide what is "oldest" or "newest"."""
 
 EVENTS: Final = word_set(
     """times time visit visits trip trips occasion occasions session sessions entry entries event events outing outings
     stay stays shop shops shopping order orders"""
 )
-"""What a row with a day is called."""
+"""Words by which questions ask for rows that have a day: "how many visits"."""
 
 OUTSTANDING: Final = word_set("open outstanding unpaid unsettled owed pending overdue")
-"""What is said of what has no day of payment."""
+"""Words by which questions ask for unpaid rows: those without a day of payment."""
 
 SPENT: Final = _keys("spend pay buy purchase")
-"""What is done with money, rather than what something is worth."""
+"""Verbs of spending money, in contrast to what something is worth."""
 
 PAID: Final = _keys("paid settled received payment")
 
 RECURRING: Final = word_set("daily weekly monthly quarterly yearly annual annually")
-"""Words that ask for a figure by period, so that they name no part of a cell."""
+"""Words that ask for a figure per period; they are not searched for in cells."""
 
 ANYWHERE: Final = _keys(
     "note message mail chat file document photo picture event meeting appointment call date day name plan"
 )
-"""Names of columns that are also asked for elsewhere, so that they say little of a table."""
+"""Names of columns that are also words of many questions about other things than tables."""
 
 SAYS_NOTHING: Final = word_set(
     """thing things item items row rows entry entries record records table tables sheet spreadsheet csv file files list
@@ -247,4 +247,4 @@ SAYS_NOTHING: Final = word_set(
     be been being was were is are
     happen happened swiss british burnt burned earned written stuff both two among amongst originally wear wore worn"""
 )
-"""Words of a question to a table that tell no rows apart."""
+"""Words of a question about a table that do not help to select rows, such as "things" and "show"."""

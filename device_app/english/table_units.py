@@ -18,7 +18,7 @@ _NO_UNITS: Final = word_set("second day days week weeks m s h t c f k g l in st 
 """Words of a question that hardly ever mean a unit."""
 
 _SIGNS: Final = word_set("m s h t g l f c k d")
-"""Words that mean a unit only behind a number."""
+"""Words that mean a unit only after a number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,14 +68,14 @@ OTHERWISE: Final = re.compile(
     r"how many (?:days|weeks|months|years|hours) (?:until|till|to|since|from|between|are|is|have|ago)|"
     r"(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|2nd|3rd) (?:most|least|last|[^\W\d_]+est))\b"
 )
-"""Matches questions that cannot be answered from a table here: reasons, advice, shares, other comparisons."""
+"""Matches questions that the rules for tables cannot answer: for reasons, advice, shares and some comparisons."""
 
 DENIED: Final = re.compile(r"\b(?:not|never|no|without|missing|empty|blank|unknown|lacks?|[a-z]+n['’]t)\b")
 EXCEPT: Final = re.compile(
     r"\b(?:except(?:ing)?(?: for| from)?|excluding|without|not counting|not including|apart from|aside from|other than|"
     r"but not|not (?:at|in|for|on|by|from|with)|leaving out)\b"
 )
-"""Matches the words before what is left out, such as "except"."""
+"""Matches words that introduce an exception, such as "except"."""
 
 GROUP: Final = re.compile(
     r"\b(?:per|by|for all|(?:for |in )?(?:each|every)(?: single| of the)?|(?P<which>which|what)) (?P<noun>[^\W\d_]+)\b"

@@ -1,7 +1,7 @@
 """Recognises small talk, and questions about the program itself, by their words in any order.
 
-All words of a text have to be such words: one that says more, such as "Hi, when is the dentist?", is no small talk. The
-first kind of `talk.txt` or `about.txt` of which a text has a word is its topic.
+All words of a text have to be in one of the vocabularies `talk.txt` and `about.txt`: "Hi, when is the dentist?" has
+others. Each vocabulary lists words by kind; the first kind of which the text has a word is its topic.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _TO_IT: Final = re.compile(
     r"\b(?:you|your|yours|yourself|u|ur|jackdaw|program|app|assistant|tool|how (?:do|can|could|should|to) i|"
     r"where (?:do|can) i|(?:can|could|should) i ask|am i talking to|this thing)\b"
 )
-"""What addresses the program, or asks how to use it."""
+"""Matches words that address the program, or that ask how to use it."""
 
 _TO_YOU: Final = re.compile(r"\b(?:you|your|yours|yourself|u|ur|jackdaw)\b")
 _OWNED: Final = re.compile(r"\b(?:my|our) (?:own |private |personal |last |old |whole )*([\w'-]+)")
 _OF_ITSELF: Final = frozenset(["help", "examples", "joke", "version", "which model", "not in files"])
-"""Topics that are only ever the program's."""
+"""Topics about the program even if the question does not address it."""
 
 _NO_TOPICS: Final = frozenset(["filler", "address", "thing", "device"])
 _SAME: Final = {"use": "help", "examples": "what can you do"}
-"""Kinds of words whose topic is another one."""
+"""Kinds of words that count as a different topic, by kind."""
 
 
 def topic(text: str) -> str | None:
-    """Return what a text is about, a kind of words, if it is talk; None for anything else."""
+    """Return the topic of small talk or of a question about the program, a kind of words; None for anything else."""
     if len(text) > _MOST_CHARACTERS or not text.strip():
         return None
     if not re.search(r"\w", text):

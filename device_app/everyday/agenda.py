@@ -143,8 +143,13 @@ class _Answering:
         if self.question.ask == "last":
             last = self._last()
             return (f"{wording.in_words(last, self.today, self.cites)}.", [last]) if last else None
-        is_when = self.question.ask == "when" and self.question.window is None
-        return self._when() if is_when else self._next(self.question.window)
+        if self.question.ask == "next" or self.question.window:
+            return self._next(self.question.window)
+        when = self._when()
+        if when and self.question.ask == "until" and not (event := when[1][0]).is_cancelled:
+            days = (event.day - self.today).days
+            return (f"{when[0]}\n\nThat is in {counted(days, 'day')}.", when[1]) if days > 1 else when
+        return when
 
     def _count(self, window: Window, within: Sequence[Occurrence]) -> tuple[str, Sequence[Occurrence]] | None:
         """Count the events of the window, or those until now; None for meetings if no title names a meeting."""

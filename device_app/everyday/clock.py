@@ -27,7 +27,7 @@ class Clock:
     stands_alone: ClassVar[bool] = False
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return the date or time that the question asks for; None if a part is neither a date nor a known place."""
+        """Return the date or time that the question asks for; None if it asks for neither, or a word is unclear."""
         if asked.query.is_limited or is_bare_follow_up(asked.text):
             return None
         for question in moments.read(asked.text, asked.now.date()):
@@ -57,10 +57,10 @@ def _until(question: Question, now: datetime) -> Ruled | None:
 
 
 def _left(end: str, now: datetime) -> Ruled | None:
-    """Return the time left until the end of the year, month or week, or until a time of today."""
+    """Return the time left until noon, midnight or the weekend, or until the end of the week, month or year."""
     today = now.date()
     if end in ("midnight", "noon", "day", "today"):
-        then = datetime.combine(today, time(12) if end == "noon" and now.hour < 12 else time(0), now.tzinfo)
+        then = datetime.combine(today, time(12 if end == "noon" else 0), now.tzinfo)
         minutes = int(((then if then > now else then + timedelta(1)) - now).total_seconds()) // 60
         text = f"{counted(minutes // 60, 'hour')} and {counted(minutes % 60, 'minute')} until {end}."
         return ruled(text, f"time · until {end}", str(minutes), "minutes")

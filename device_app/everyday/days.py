@@ -20,10 +20,15 @@ if TYPE_CHECKING:
     from device_app.knowledge.known_people import KnownPeople
     from storage.knowledge import KnowledgeStore
 
+_WAS: Final = re.compile(
+    r"(?i)\b(?:was|were|did|had|happened|went|been|done|have i|has|said|wrote|yesterday|last|ago)\b"
+)
+"""Matches words that ask about the past."""
+
 _DONE: Final = ("note", "event", "chat", "mail")
 _MOST_DOCUMENTS: Final = 8
 _DAYS_LATER: Final = 3
-"""The number of days after a day whose notes may refer to it."""
+"""For how many days after a day notes that mention the day are searched."""
 
 _MOST_CHARACTERS, _MOST_LINES = 480, 8
 
@@ -63,7 +68,8 @@ class Days:
                 return None  # notes of the day may say what was said
             dated = spoken
         ruled = self._quoted(reading, asked, dated, speakers if reading.speaker else [], limits)
-        return noted(ruled, note) if ruled.items or not has_notes else None  # notes of the day may say what was said
+        is_sure = ruled.items or (not has_notes and _WAS.search(asked.text))
+        return noted(ruled, note) if is_sure else None  # notes of the day may say it, or the day may be one to come
 
     def _quoted(
         self,
@@ -97,7 +103,7 @@ class Days:
         return Ruled("\n\n".join((*parts, *end)), understood, [item(each) for each in shown_documents], sources)
 
     def _later(self, day: date | None, asked: Asked) -> Iterator[tuple[StoredDocument, StoredPassage, str]]:
-        """Yield the notes of the following days that name this day, with the paragraphs that name it."""
+        """Yield the notes of the days after `day` that name `day`, with the paragraphs that name it."""
         if day is None:
             return
         after = SearchFilters(kinds=("note",), after=day + timedelta(1), before=day + timedelta(_DAYS_LATER))
@@ -113,12 +119,12 @@ class Days:
                     break
 
     def _nothing(self, reading: OfDays, limits: Sequence[str], asked: Asked) -> str:
-        """Return the answer that nothing is dated on these days, with the date of the next note."""
-        text = f"I found nothing of {', '.join(limits)} in your files."
+        """Return the sentence that no document is dated on the days in question, with the date of the next note."""
+        text = f"I found nothing dated {', '.join(limits)} in your files."
         last = reading.period.last or reading.period.first
         after = SearchFilters(kinds=("note",), after=last + timedelta(1) if last else None)
         following = asked.present(self.store.latest(after, oldest=True))
-        return text + (f" The next note is of {moment(following[0].date)}." if following else "")
+        return text + (f" The next note is from {moment(following[0].date)}." if following else "")
 
 
 def _extract(passages: Sequence[StoredPassage], speakers: Sequence[str]) -> str:

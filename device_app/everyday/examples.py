@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
 _MAILS: Final = 500
-"""The number of latest mails from which the most frequent sender is chosen for a question."""
+"""The number of latest mails among which the most frequent sender is found, for a suggested question."""
 
 
 def examples(store: KnowledgeStore, people: KnownPeople, rules: Everyday, now: datetime) -> Iterator[str]:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import hearsay, periods, speech
-from device_app.english.hearsay import Hearsay
+from device_app.english.hearsay import KIN, Hearsay
 from device_app.english.naming import shown
 from device_app.english.periods import Period
 from device_app.english.terms import terms
@@ -31,18 +31,13 @@ if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
 _CANDIDATES: Final = 150
-"""The number of passages that are searched, the best by BM25."""
+"""The number of passages in which a statement is searched for, the best by BM25."""
 
 _LEAST_SHARE, _FEW_WORDS = 0.75, 3
 """The share of the statement's content words that a message needs; a statement of few words needs all of them."""
 
 _LIGHT: Final = frozenset(["go", "com", "get", "mak", "tak", "want", "thing", "hav", "like"])
-"""Stems of words that a message need not have."""
-
-_KIN: Final = frozenset(
-    ["mum", "mom", "mother", "dad", "father", "grandma", "grandpa", "gran", "sister", "brother", "aunt", "uncle"]
-)
-"""Whom no name says: what only one person has said counts as theirs, and is shown with the name."""
+"""Stems of common words, which a message need not contain."""
 
 _MOST_QUOTED, _MOST_DAYS, _MOST_SPEAKERS = 400, 4, 4
 _IS_STATEMENT = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|be)\b")
@@ -51,7 +46,7 @@ _IS_STATEMENT = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|be)\b")
 
 @dataclass(frozen=True, slots=True)
 class MessageItem(Item):
-    """A message of a chat. `date` is that of the chat's day, ISO 8601 or None."""
+    """A message of a chat. `date` is the day of the chat in ISO 8601, or None."""
 
     TYPE: ClassVar[str] = "message"
     speaker: str
@@ -62,7 +57,9 @@ class MessageItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A message: its speaker as stored, its words, and the passage that contains it."""
+    """A message: its speaker as stored, its words, its passage, and its share of the words in the statement asked
+    about.
+    """
 
     speaker: str
     text: str
@@ -79,7 +76,7 @@ class HearsayRule:
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return who said the question's statement, or when, with the message; None if no message surely has it."""
+        """Return who made the statement in the question, or when, with the messages; None if none fits well enough."""
         reading = hearsay.read(asked.text)
         if reading is None:
             return None
@@ -91,7 +88,7 @@ class HearsayRule:
             return None
         people = self.people.directory
         meant = people.meant(reading.speaker)
-        is_kin = not meant and reading.speaker in _KIN
+        is_kin = not meant and reading.speaker in KIN
         if reading.speaker and not meant and not is_kin:
             return None
         speakers = speech.speakers(self._written(reading, meant))
@@ -118,13 +115,13 @@ class HearsayRule:
         return noted(_messages_of(reading, what, best[:_MOST_DAYS]), several(reading.speaker, meant))
 
     def _written(self, reading: Hearsay, meant: Sequence[Person]) -> list[str]:
-        """Return how those are written of whom one has to have said it."""
+        """Return all spellings in documents of the people whom the question names as possible speakers."""
         people = self.people.directory
         among = [name for each in reading.among for name in people.written_as(each, people.meant(each))]
         return among or people.written_as(reading.speaker, meant)
 
     def _replies(self, messages: Sequence[_Message], speakers: Container[str]) -> Iterator[_Message]:
-        """Yield what one of the speakers said next after each of the messages."""
+        """Yield what one of the `speakers` said right after each message, such as the answer to a question in it."""
         for each in messages:
             if each.speaker not in speakers:
                 spoken = list(speech.spoken(each.passage))
@@ -135,7 +132,7 @@ class HearsayRule:
                     yield _Message(speaker, reply, each.passage, each.share)
 
     def _messages(self, what: str, words: Sequence[str], asked: Asked) -> Iterator[_Message]:
-        """Yield the messages with some of the statement's words, each with the share of the words that it has."""
+        """Yield messages with some of the statement's `words`, each with the share of those words that it contains."""
         among = self.store.matching(self.people.widened(asked.query.filters))
         ids = FullText(self.store.database).best([any_of([word]) for word in terms(what)], (), _CANDIDATES, among)
         passages = self.store.passages(ids.tolist())
@@ -147,28 +144,32 @@ class HearsayRule:
 
 
 def _messages_of(reading: Hearsay, what: str, messages: Sequence[_Message]) -> Ruled:
-    """Return an answer that quotes these messages."""
+    """Return an answer that quotes the given messages, each with its speaker and day."""
     parts = []
     for number, message in enumerate(messages, 1):
         day = _day(message.passage.date)
         said = message.text if len(message.text) <= _MOST_QUOTED else f"{message.text[:_MOST_QUOTED]}…"
-        head = day if reading.asks == "when" and reading.speaker not in _KIN else f"{shown(message.speaker)}, {day}"
+        head = day if reading.asks == "when" and reading.speaker not in KIN else f"{shown(message.speaker)}, {day}"
         parts.append(f"{head}: [{number}]\n> {safe_line(shown(message.speaker))}: {safe_line(said)}")
     items = [MessageItem(shown(each.speaker), each.text, each.passage.date, each.passage.path) for each in messages]
     speaker = f" · by {shown(messages[0].speaker)}" if reading.speaker else ""
     sources = [message.passage for message in messages]
-    return Ruled("\n\n".join(parts), f"{reading.asks} said it in a chat{speaker} · “{what}”", items, sources)
+    if reading.asks == "whether":
+        parts.insert(0, "Yes.")
+    asked = "whether anything was said" if reading.asks == "whether" else f"{reading.asks} said it"
+    return Ruled("\n\n".join(parts), f"{asked} in a chat{speaker} · “{what}”", items, sources)
 
 
 def _most_days(reading: Hearsay) -> int:
-    """Return on how many days something may have been said to be surely meant; 0 for any number."""
+    """Return on how many different days the quoted messages may have been written, at most; 0 sets no limit."""
     return 0 if reading.asks == "who" or reading.order else _MOST_DAYS
 
 
 def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_Message]:
     """Return the messages with most of the statement's words, one for each day and speaker, oldest first.
 
-    Return none if they have too few of the words, or are from more than `most_days` days; 0 allows any number.
+    Return none if they have too few of the words, or were written on more than `most_days` different days (0: no
+    limit).
     """
     most = max((each.share for each in messages), default=0.0)
     best: dict[tuple[str, str], _Message] = {}
@@ -181,13 +182,13 @@ def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_M
 
 
 def _verbatim(text: str) -> str:
-    """Return a text by its words alone, without articles."""
+    """Return a text for word-for-word comparison: its words in lower case, without articles, a space around each."""
     words = [word for word in re.findall(r"\w+", text.lower()) if word not in ("the", "a", "an")]
     return f" {' '.join(words)} "
 
 
 def _held(words: Sequence[str]) -> set[str]:
-    """Return a message's words, and each two neighbours joined: "Wi-Fi" also gives "wifi"."""
+    """Return a message's words, and each word joined with the next one: "Wi-Fi" also gives "wifi"."""
     return {*words, *(f"{first}{second}" for first, second in pairwise(words))}
 
 

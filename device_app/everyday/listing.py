@@ -26,7 +26,7 @@ _MOST_LOOKED_AT: Final = 1000
 """The most documents whose files are checked for changes before an answer lists or counts them."""
 
 _MOST_SENDERS, _MOST_TITLES = 5, 8
-"""The most senders that are counted, and the most mails with one title of which the oldest is shown in full."""
+"""The most senders in a list, and the most mails with one title whose oldest is shown in full above the list."""
 
 _NOBODY: Final = (
     "I cannot tell which mails you sent, as who you are is not known yet. Say so with `jackdaw me set NAME`; addresses "
@@ -60,7 +60,7 @@ class Listing:
         return None if asked.query.is_limited else self._by_held_title(asked)
 
     def _read(self, reading: Reading, asked: Asked) -> Ruled | None:
-        """Return the answer to this reading of a question; None if the reading is unsure."""
+        """Return the answer to the question as `reading` interprets it; None if the question may mean other things."""
         is_limited = asked.query.is_limited
         if reading.form == "title":
             return None if is_limited else self._by_title(reading, asked)
@@ -70,6 +70,8 @@ class Listing:
         if selection is None:
             is_of_nobody = reading.parts.keys() & {"mine", *ROLES} == {"mine"} and self.people.directory.me is None
             return Ruled(_NOBODY, "mails · that you sent") if is_of_nobody else None
+        if reading.form == "whether" and not selection.documents and reading.parts.keys() >= {"unsaid", "topic"}:
+            return None  # others may have written of it in other words
         if reading.form == "latest":
             if not selection.documents and (others := selector.select(reading, asked, of_any_day=True)):
                 return others.noted(self._undated(others))
@@ -79,7 +81,7 @@ class Listing:
         return selection.noted(replace(shown_by(selection), files=files))
 
     def _most(self, selection: Selection) -> Ruled:
-        """Return who sent most of the documents."""
+        """Return the answer that says who sent the most documents."""
         name = self.people.directory.name
         senders = Counter(name(each.people[0]) for each in selection.documents if each.people)
         counts = senders.most_common(_MOST_SENDERS)
@@ -118,10 +120,10 @@ class Listing:
         return self._single(dated[0], f"{'first' if is_first else 'latest'} of {selection.understood}")
 
     def _undated(self, selection: Selection) -> Ruled:
-        """Return a list of the documents if the latest is asked for, but none has a date until today."""
+        """List all documents, as the latest is asked for, but none is dated today or earlier."""
         if not selection.documents:
             return self._list(selection)
-        return self._list(selection, "I cannot tell which is the latest, as none has a date until today: ")
+        return self._list(selection, "I cannot tell which is the latest, as none is dated today or earlier: ")
 
     def _by_title(self, reading: Reading, asked: Asked) -> Ruled | None:
         """Return the mail with the title in the question; if several have it, a list."""
@@ -139,7 +141,7 @@ class Listing:
         return self._titled(same, limits, is_list=len(same) > _MOST_TITLES and reading.parts["by"] != "author")
 
     def _by_held_title(self, asked: Asked) -> Ruled | None:
-        """Return the mail whose whole title is in the question; its other words must only ask for a mail."""
+        """Return the mail whose whole title is in the question, if the question's other words only ask for a mail."""
         text = asked.text
         others = listing.other_words(text) if listing.speaks_of_mail(text) else []
         if not others:

@@ -1,4 +1,4 @@
-"""Records of dates and times, and their wording."""
+"""Dates and times in the answers of rules: as entries of `ask --json`, and in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from device_app.everyday.rule import Item, Ruled
 
 @dataclass(frozen=True, slots=True)
 class MomentItem(Item):
-    """A date or a time of day in ISO 8601; or a number of days, weeks or hours, with its `unit`."""
+    """A date or time as an entry of `ask --json`: in ISO 8601, or a number of days, weeks or hours with its `unit`."""
 
     TYPE: ClassVar[str] = "moment"
     value: str
@@ -19,7 +19,10 @@ class MomentItem(Item):
 
 
 def ruled(text: str, understood: str, value: str, unit: str = "") -> Ruled:
-    """Return a rule's answer whose `items` hold one value, with its unit. `understood` is how the question was read."""
+    """Return a rule's answer with one value, and its unit, in `items`.
+
+    `understood` is how the question was interpreted.
+    """
     return Ruled(text, understood, (MomentItem(value, unit),))
 
 

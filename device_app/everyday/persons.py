@@ -28,13 +28,17 @@ if TYPE_CHECKING:
 _MOST_PASSAGES, _MOST_LINES, _MOST_CHARACTERS = 200, 4, 300
 _LEAST_WORDS: Final = 3
 _DESCRIBING: Final = 3
-"""What a line counts that says what somebody is."""
+"""The score of a line from which the line counts as a description of the person."""
 
 _FIRST_MESSAGES: Final = 2
-"""How many of somebody's first messages are quoted where little is said of them: in these people say who they are."""
+"""How many of a person's first chat messages are quoted, as introductions, if no line describes the person."""
 
 _PHONE: Final = re.compile(r"(?<![\w.,-])\+?\(?\d(?!\d{3}-\d\d-\d\d)[\d ()/-]{4,}\d(?![\w])")
 _MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\w")
+_FULL_NAME: Final = r"\b(?:[A-Z]\w+|Dr\.?|Mr\.?|Mrs\.?|Ms\.?) [A-Z]\w+"
+_OWN: Final = frozenset(["note", "table", "data", "event"])
+"""The kinds of documents that the person writes: "builder" in them means somebody whom the person knows."""
+
 _ASKED: Final = {"who": "who", "phone": "telephone number", "mail": "e-mail address", "reach": "how to reach"}
 _DESCRIBES: Final = (
     r"{name}[^,:(]{{0,12}}(?:, (?:the |our |my |his |her |a |an )?[a-z]|\s?\((?![\d@]))",
@@ -45,7 +49,7 @@ _DESCRIBES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PersonItem(Item):
-    """A person, with the addresses and numbers that are known; `lines` are those of files that name them."""
+    """A person, with the known addresses and telephone numbers; `lines` are the lines of files that name the person."""
 
     TYPE: ClassVar[str] = "person"
     name: str
@@ -56,7 +60,7 @@ class PersonItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a passage, and how well it says what is asked."""
+    """A line of a passage, and how well it answers the question."""
 
     score: int
     text: str
@@ -72,7 +76,7 @@ class Persons:
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return what is known of the person; None where nothing is."""
+        """Return what is known about the person; None if nothing is known."""
         question = None if asked.query.is_limited else persons.read(asked.text)
         if question is None:
             return None
@@ -100,13 +104,13 @@ class Persons:
     def _lines(
         self, question: PersonQuestion, people: Sequence[Person], asked: Asked
     ) -> Iterator[tuple[StoredPassage, str]]:
-        """Yield the lines that name the person, those first that say what is asked."""
+        """Yield the lines that name the person; the lines that answer the question best come first."""
         words = [word for word in naming.words(question.name) if word not in STOP_WORDS]
         lines = self._said_of(words, question, asked) if words else []
         if people and not lines and len(words) > 1:
             lines = self._said_of(words[-1:], question, asked)  # "Ms Ferluga" is Marina Ferluga
         if not people and question.ask == "who":
-            lines = [each for each in lines if _is_named(each.text, words)]
+            lines = [each for each in lines if _is_named(each.text, words) or _has_trade(each, words)]
         if question.ask == "who" and not any(each.score >= _DESCRIBING for each in lines):
             first = list(self._first_messages(people, asked))
             yield from first
@@ -114,7 +118,7 @@ class Persons:
         yield from {each.text: (each.passage, each.text) for each in lines}.values()
 
     def _said_of(self, words: Sequence[str], question: PersonQuestion, asked: Asked) -> list[_Line]:
-        """Return the lines with these words that may say what is asked, the likeliest first."""
+        """Return the lines that contain all the `words` and may answer the question, the likeliest first."""
         ids = FullText(self.store.database).matches(all_of([quoted(word) for word in words]), _MOST_PASSAGES)
         lines: list[_Line] = []
         for passage in asked.present(self.store.passages(ids.tolist()).values()):
@@ -125,7 +129,7 @@ class Persons:
         return sorted(lines, key=lambda each: (-each.score, len(each.text), each.text))
 
     def _first_messages(self, people: Sequence[Person], asked: Asked) -> Iterator[tuple[StoredPassage, str]]:
-        """Yield the first messages of these people in chats."""
+        """Yield the first messages that the given people wrote in chats."""
         written = [each.written for person in people for each in person.sightings]
         names = speech.speakers(written)
         filters = SearchFilters(people=tuple(whole(written)))
@@ -139,7 +143,7 @@ class Persons:
 
 
 def _where(passage: StoredPassage) -> str:
-    """Return where a line stands: the day and the title."""
+    """Return the source of a line in words: the day and the title of its document."""
     day = (passage.date or "")[:10]
     return " · ".join(filter(None, (day, safe_line(passage.title))))
 
@@ -153,7 +157,7 @@ def _card(question: PersonQuestion, people: Sequence[Person]) -> PersonItem:
 
 
 def _counts(people: Sequence[Person]) -> Iterator[str]:
-    """Yield in how many documents of each kind these people are named: "8 mails"."""
+    """Yield in how many documents of each kind the given people are named: "8 mails"."""
     counts: dict[str, int] = {}
     for each in (each for person in people for each in person.sightings):
         counts[each.source] = counts.get(each.source, 0) + each.count
@@ -163,13 +167,16 @@ def _counts(people: Sequence[Person]) -> Iterator[str]:
 
 
 def _lines_of(passage: StoredPassage, question: PersonQuestion) -> Iterator[str]:
-    """Yield the lines of a passage, or its sentences if the question is who somebody is; without who says them."""
+    """Yield a passage's lines, or its sentences if the question is who somebody is, without the speakers' names."""
     for _, line in speech.spoken(passage):
         yield from (each.strip() for each in (sentences(line) if question.ask == "who" else [line]))
 
 
 def _cut(line: str, words: Sequence[str]) -> str:
-    """Return the part of a line to the number or address behind the name, as lines are joined when they are read."""
+    """Return the part of a line with the name and the next number or address; the whole line if there is none.
+
+    Readers join wrapped lines, so that one line may hold the numbers of several people.
+    """
     name = re.search(_name(words), line, re.IGNORECASE)
     ends = [match.end() for pattern in (_PHONE, _MAIL) if name and (match := pattern.search(line, name.end()))]
     if not name or not ends:
@@ -179,10 +186,20 @@ def _cut(line: str, words: Sequence[str]) -> str:
 
 
 def _is_named(line: str, words: Sequence[str]) -> bool:
-    """Return whether a line writes these words as a name: with capitals, a single word inside a sentence."""
+    """Return whether a line has the `words` as a name: capitalised; a single word also not first in its sentence."""
     name = r"\W+".join(re.escape(word.capitalize()) for word in words)
     before = r"\b" if len(words) > 1 else "(?<=[a-z,] )"
     return re.search(rf"{before}{name}\b", line) is not None
+
+
+def _has_trade(line: _Line, words: Sequence[str]) -> bool:
+    """Return whether a line of the person's own files names somebody with this trade: "Zoran Hrovat, builder".
+
+    `words` are the words of the trade.
+    """
+    trade = rf"(?i:{_name(words)})\b"
+    said = rf"{_FULL_NAME},? (?:the |our |my |an? )?{trade}|\b{trade},? (?:(?:is|was) )?{_FULL_NAME}"
+    return line.passage.kind in _OWN and re.search(said, line.text) is not None
 
 
 def _name(words: Sequence[str]) -> str:
@@ -190,7 +207,7 @@ def _name(words: Sequence[str]) -> str:
 
 
 def _score(line: str, words: Sequence[str], question: PersonQuestion, passage: StoredPassage) -> int:
-    """Return how well a line says what is asked of the person; 0 if it does not."""
+    """Return how well a line answers the question about the person; 0 if it does not."""
     held = naming.words(line)
     if not set(words) <= set(held):
         return 0

@@ -60,21 +60,21 @@ class Asked:
         return is_follow_up(self.query)
 
     def present(self, records: Iterable[T]) -> list[T]:
-        """Return these records without those from deleted files."""
+        """Return the given records (documents, passages) without those from deleted files."""
         return [each for each in records if each.path not in self.gone]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A record behind an answer, such as a mail, an event or a number. `TYPE` names its kind for scripts.
+    """The base class of the facts behind an answer, such as a mail, an event or a number, for `ask --json`.
 
-    The values of the fields must be JSON: dates and times are ISO 8601 text.
+    `TYPE` names the kind of fact for scripts. The values of the fields must be JSON: dates and times are ISO 8601 text.
     """
 
     TYPE: ClassVar[str] = "item"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as an entry of `items` of `ask --json`."""
+        """Return the fact as an entry of `items` of `ask --json`."""
         return {"type": self.TYPE} | asdict(self)
 
 

@@ -9,6 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from device_app.english import naming
+from device_app.english.hearsay import KIN
 from device_app.english.listing import Reading
 from device_app.english.periods import Period
 from device_app.english.terms import terms
@@ -33,11 +34,14 @@ ROLES: Final = {
     "to": ("to", "recipients"),
     "with": ("with", "people"),
 }
-"""The ways in which a question may name a person, each with its word and the filter for it."""
+"""For each way in which a question may name a person: the preposition that reports it ("from"), and the search filter
+that it sets.
+"""
 
 _FILES: Final = (("pdf", ".pdf"), ("spreadsheet", ".xls"), ("word", ".doc"))
 _KINDS: Final = {"message": ("mail", "chat"), "file": ()}
-"""The kinds of documents that a question means by a word, where they are not that word itself."""
+"""The kinds of documents for nouns that mean several kinds; () stands for all kinds. Any other noun is a kind's name.
+"""
 
 _GENERAL: Final = frozenset(
     ["meeting", "project", "personal", "own", "short", "long", "work", "little", "written", "private"]
@@ -47,10 +51,10 @@ _GENERAL: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The documents that a question asks for: their kinds, and the limits in words, for `understood`.
+    """The documents that a question asks for, with their kinds and, in words, the limits of the selection ("in May").
 
-    `other` is the noun for documents of no kind; `unknown` is a name that nobody has; `note` says which people are
-    unclear.
+    `other` is the noun to use if no kinds are given; `unknown` is a name in the question that nobody has; `note` says
+    which people are unclear.
     """
 
     kinds: tuple[str, ...]
@@ -60,6 +64,11 @@ class Selection:
     unknown: str = ""
     note: str = ""
 
+    def narrowed(self) -> Selection:
+        """Return the selection with only the kinds of its documents; unchanged if it has no documents."""
+        held = {each.kind for each in self.documents}
+        return replace(self, kinds=tuple(kind for kind in self.kinds if kind in held) or self.kinds)
+
     @property
     def noun(self) -> str:
         """The kinds in words, in the plural."""
@@ -67,15 +76,15 @@ class Selection:
 
     @property
     def understood(self) -> str:
-        """How the question was read."""
+        """How the question was interpreted, in words: the kinds and the limits."""
         return " · ".join((self.noun, *self.limits))
 
     def noted(self, ruled: Ruled) -> Ruled:
-        """Return the answer with the note below its text."""
+        """Return the answer with the note about unclear people below its text."""
         return noted(ruled, self.note)
 
     def counted(self, count: int) -> str:
-        """Return the number of documents in words, followed by the limits."""
+        """Return a number of documents in words, followed by the limits: "3 mails from Rick Moen"."""
         named = self.noun.removesuffix("s") if count == 1 else self.noun
         noun = counted_kind(self.kinds[0], count) if len(self.kinds) == 1 else f"{count:,} {named}"
         return " ".join((noun, *self.limits))
@@ -91,11 +100,13 @@ class Selector:
     def select(self, reading: Reading, asked: Asked, *, of_any_day: bool = False) -> Selection | None:
         """Return the documents that the question asks for; None if unsure.
 
-        For the latest documents, those dated until today are returned; with `of_any_day`, those with a later date or
-        none, too.
+        If it asks for the latest, only documents dated today or earlier are returned; with `of_any_day`, also those
+        with a later date or no date.
         """
         held = self.store.kinds()
         kinds = _kinds(reading)
+        if kinds == _KINDS["message"] and "mail" not in held:
+            kinds = ("chat",)
         if (
             "unsaid" in reading.parts
             and kinds
@@ -156,21 +167,22 @@ class Selector:
         )
 
     def _about(self, selection: Selection, topics: Sequence[str]) -> Selection | None:
-        """Return the documents about these topics: those with the topic's words in title or path, else in the text.
+        """Keep the documents about the given topics: those with the topic's words in title or path, else in the text.
 
-        For "the last boathouse note on the roof", the notes about the roof are returned, only those with "boathouse" if
-        there are any.
+        For "the last boathouse note on the roof", the notes about the roof are kept, and of those only the ones with
+        "boathouse" if there are any. Return None if the topic has no content words.
         """
         *adjectives, topic = topics or ("",)
         if not topic:
-            return selection
+            return selection.narrowed()
         if not content_words(topic):
             return None
         documents = self._named(selection.documents, topic) or self._holding(selection.documents, topic)
         for adjective in [each for each in adjectives if each not in _GENERAL]:
             narrower = {each.id for find in (self._named, self._holding) for each in find(documents, adjective)}
             documents = [each for each in documents if each.id in narrower] or documents
-        return replace(selection, documents=documents, limits=(*selection.limits, f"about “{' '.join(topics)}”"))
+        limits = (*selection.limits, f"about “{' '.join(topics)}”")
+        return replace(selection, documents=documents, limits=limits).narrowed()
 
     def _named(self, documents: Sequence[StoredDocument], topic: str) -> list[StoredDocument]:
         words = set(content_words(topic))
@@ -188,7 +200,9 @@ def _kinds(reading: Reading) -> tuple[str, ...]:
 
 
 def _limited(filters: SearchFilters, reading: Reading, given: Filters, today: date | None) -> SearchFilters:
-    """Return the filters with the question's period and filters; for the latest documents, until today."""
+    """Return the filters, narrowed by the question's period and typed filters; if it asks for the latest, the period
+    ends today.
+    """
     period = reading.period
     first, last = (period.first, period.last) if period else (None, None)
     if reading.form == "latest" and last is None:
@@ -213,7 +227,9 @@ def _in_period(period: Period) -> str:
 
 
 def _is_vague(name: str, asked: Asked) -> bool:
-    """Return whether a name that nobody has may be none: several words, not all of them with a capital."""
+    """Return whether an unknown name may not be a name: kin, "my accountant", several words without capitals."""
+    if name in KIN or re.search(rf"(?i)\b(?:my|our|the) {re.escape(name)}\b", asked.text):
+        return True
     words = content_words(name)
     capitals = re.findall(r"[A-Z][\w'’-]*", asked.text)
     return not words or len(words) > 3 or (len(words) > 1 and not {*words} <= {*content_words(" ".join(capitals))})

@@ -37,7 +37,7 @@ class DocumentItem(Item):
 
 
 def item(document: StoredDocument) -> DocumentItem:
-    """Return the record of a document."""
+    """Return a document as an entry of `items` of `ask --json`."""
     return DocumentItem(document.kind, document.title, document.date, document.people, document.path)
 
 

@@ -1,6 +1,6 @@
-"""Aligns a question's words with a table: each word with a cell, a column, a unit or a sense that explains it.
+"""Aligns a question's words with a table: finds what explains each word: a cell, a column's name, a unit or a sense.
 
-Pure: the caller passes the tables and cells.
+A sense is a general meaning of columns, such as "cost" or "person". Pure: the caller passes the tables and cells.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from device_app.everyday.table_values import CellFinder, Texts, Value
 class Alignment:
     """A question's words, aligned with a table.
 
-    `roles` gives, by the index of each explained word, what explains it: cell, part (of a cell), column, title, field,
-    unit, number or sense. `values` are the cells that the question names. `direct` are the columns that it names, with
-    the indexes of the words; `senses` are the columns that fit a word such as "cost", by the index of the word; `unit`
-    is the unit that it names.
+    `roles` gives, by the index of each explained word, what explains it: a cell, a part of a cell, a column's name, the
+    table's title, the table's field (subject), a unit, a number or a sense (a column's meaning, such as "cost").
+    `values` are the cells that the question names. `direct` are the columns that it names, with the indexes of the
+    words; `senses` are the columns that a word such as "cost" means, by the index of the word; `unit` is the unit that
+    the question names.
     """
 
     words: Words
@@ -86,7 +87,7 @@ class Alignment:
         return not all(place in self.words.used or self.words.forms[place] in STOP_WORDS for place in places)
 
     def _find_parts_of_cells(self) -> None:
-        """Find the cells that contain most of the words that nothing else explains."""
+        """Find the cells that contain most of the question's words that nothing else explains."""
         while part := self.cells.part(self.unexplained()):
             self._add(*part, is_whole=False)
 
@@ -98,7 +99,7 @@ class Alignment:
         self.values.append(Value(places, texts, is_whole, is_exact, is_excluded))
 
     def _is_excluded(self, start: int) -> bool:
-        """Return whether a cell at this index is left out: right after "except" or "not", or joined to such a cell."""
+        """Return whether the question leaves out the cell named at this index, as after "except" or "not"."""
         first, forms = self.words.excepted, self.words.forms
         if first is None or start < first:
             return start > 0 and forms[start - 1] == "not"
@@ -150,7 +151,7 @@ class Alignment:
             self._find_ends(place)
 
     def _find_outstanding(self, place: int) -> None:
-        """Find the columns for a missing day of payment, and for a day that has passed: "which bills are overdue?"."""
+        """Find the columns for unpaid bills: the day of payment, which must be empty, and for "overdue" the due day."""
         paid = {column for column in self.columns.dated() if self.columns.names[column] & PAID}
         is_due = self.words.forms[place] == "overdue"
         for column in paid | (self.columns.later() if is_due else set()) if paid else ():
@@ -158,7 +159,10 @@ class Alignment:
         self.absent |= paid
 
     def _is_only_sense(self, word: str, column: int) -> bool:
-        """Return whether a word is the verb for all amounts rather than one column's name: "cost" for "total cost"."""
+        """Return whether a question's word asks for money in general rather than names this column of numbers.
+
+        True for the word "cost" and a column "total cost"; false for a column "cost".
+        """
         is_part = self.columns.names[column] != {word} and bool(self.columns.table.columns[column].numbers)
         return is_part and word in SENSES["money"].asked
 
@@ -189,7 +193,7 @@ class Alignment:
                 self.roles.setdefault(place, "field")
 
     def _is_plain(self, word: str) -> bool:
-        """Return whether a word identifies its columns as surely as their names do, such as "born"."""
+        """Return whether a word, such as "born", identifies columns as surely as a column's own name does."""
         return any(word in SENSES[name].asked for name in PLAIN)
 
     def _find_numbers(self) -> None:
@@ -211,7 +215,7 @@ class Alignment:
                 self.comparisons.append(Comparison(float(form), float(form), False, "", None, 0, 0))
 
     def in_senses(self, names: Sequence[SenseName]) -> set[int]:
-        """Return the columns that fit one of these senses."""
+        """Return the columns that have one of the named senses: general meanings such as "cost" or "person"."""
         return {column for name in names for column in self.columns.in_sense(name)}
 
     def _find_relatives(self) -> None:
@@ -246,7 +250,9 @@ class Alignment:
         return {self.words.keys[place] for place, role in self.roles.items() if role == "title"}
 
     def free_words(self) -> set[str]:
-        """Return the words of the question that are only nouns for rows, such as "visits"."""
+        """Return the words that stand for the table's rows in general, such as "visits", and are explained by nothing
+        else.
+        """
         return {
             word
             for place, (form, word) in enumerate(zip(self.words.forms, self.words.keys, strict=True))
@@ -258,11 +264,11 @@ class Alignment:
         return bool(self.columns.vocabulary() & PEOPLE or self.columns.quantities())
 
     def vocabulary(self) -> set[str]:
-        """Return the comparable words of the names of the table and its columns."""
+        """Return the words in the names of the table and its columns, in comparable form (`english.cells.key`)."""
         return self.columns.vocabulary()
 
     def narrowed(self, columns: set[int], unit: Unit | None = None) -> list[int]:
-        """Return those of the columns that are meant: by their names, the unit and what is asked for."""
+        """Return the best fitting columns: those that the question's names, unit or words such as "cost" mean."""
         left, unit = columns, unit or self.unit
         in_unit = (self.columns.in_unit(unit), self.columns.in_same_unit(unit)) if unit else ()
         for named in (set(self.direct), *in_unit, *self.senses.values()):
@@ -277,16 +283,16 @@ class Alignment:
         return any(self.words.keys[place] in SENSES["money"].asked for place in self.senses)
 
     def says_number(self) -> bool:
-        """Return whether the question says which numbers it means."""
+        """Return whether the question names a unit, or a column of numbers, by name or by a word such as "cost"."""
         numeric = self.columns.numeric()
         return bool(self.unit or numeric & (set(self.direct) | self.sensed()))
 
     def sensed(self) -> set[int]:
-        """Return the columns that fit words such as "cost"."""
+        """Return the columns that the question means by a general word such as "cost", not by a column's name."""
         return set().union(*self.senses.values())
 
     def numbers(self, senses: Sequence[SenseName] = (), *, is_added: bool = False) -> list[int]:
-        """Return the columns of numbers that the question may mean, several if it does not decide."""
+        """Return the columns of numbers that the question may mean; several if it does not say which."""
         how, columns = self.words.how, self.columns
         numeric = (is_added and columns.additive()) or columns.numeric()
         return self.narrowed(numeric & self.in_senses(senses or (how.senses if how else ())) or numeric)

@@ -1,4 +1,4 @@
-"""Answers a question about a table from its reading: by rows, counts of rows, or figures over a column."""
+"""Answers a question about a table, once it has been interpreted: by rows, counts of rows, or figures over a column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_ITEMS: Final = 100
 
 
 def result(store: TableStore, reading: Reading) -> Result:
-    """Return the result of one reading of a question. Raises StoreError."""
+    """Return the answer to a question as `reading` interprets it. Raises StoreError."""
     words = Wording(reading)
     rows, figures = _Rows(store, reading, words), Figures(store, reading, words)
     if reading.group is not None:
@@ -37,7 +37,7 @@ def result(store: TableStore, reading: Reading) -> Result:
 
 
 def _with_each(store: TableStore, reading: Reading, words: Wording, answer: Result) -> Result:
-    """Return the answer over two texts of a column, with the figure of each: "how much for paint and screws?"."""
+    """Return the answer, with the figure for each of two texts of a column: "how much for paint and screws?"."""
     sought = set(reading.alternatives)
     column = next((each.place for each in reading.conditions if sought == set(each.texts)), None)
     if column is None:
@@ -47,7 +47,9 @@ def _with_each(store: TableStore, reading: Reading, words: Wording, answer: Resu
 
 
 def _counted(rows: _Rows, figures: Figures, count: int) -> Result:
-    """Return the result over the `count` rows that meet the conditions."""
+    """Return the answer by rows, by their number or by a figure, as the question asks; `count` rows meet the
+    conditions.
+    """
     reading = rows.reading
     if reading.is_check:
         if reading.figure == "count":
@@ -62,7 +64,7 @@ def _counted(rows: _Rows, figures: Figures, count: int) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Answers a reading by rows of the table."""
+    """Answers a question, as `reading` interprets it, with rows of the table or with their number."""
 
     store: TableStore
     reading: Reading

@@ -1,4 +1,8 @@
-"""Describes the columns of a table for questions: their names, units, senses and kinds. Pure."""
+"""Describes the columns of a table for questions: their names, units, kinds and senses. Pure.
+
+A sense is a general meaning, such as "cost", that columns with different names share. Names are compared by their
+comparable words: lower case, without accents and endings (`english.cells.key`).
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ def column_unit(table: Table, place: int) -> str:
 
 
 def unit_column(table: Table, place: int) -> int | None:
-    """Return the index of the column with the units of another column's numbers; None if there is none."""
+    """Return the index of the column that holds the units of the numbers in column `place`; None if there is none."""
     if column_unit(table, place) or table.columns[place].units:
         return None
     behind = (other for other in range(place + 1, len(table.columns)))
@@ -71,7 +75,7 @@ def name_key(table: Table, place: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table, by index: what they hold, and which words and senses their names have."""
+    """The columns of a table, by index: what they hold, and the words and senses (such as "cost") of their names."""
 
     table: Table
 
@@ -107,7 +111,7 @@ class Columns:
 
     @cached_property
     def beside(self) -> Mapping[int, int | None]:
-        """For each column of numbers, the column with its units, if there is one."""
+        """For each column of numbers, the index of the column that holds their units, or None."""
         return {place: unit_column(self.table, place) for place in self.all() if self.table.columns[place].numbers}
 
     @cached_property
@@ -150,7 +154,9 @@ class Columns:
         return not (self.table.columns[place].numbers or self.table.columns[place].days)
 
     def in_sense(self, name: SenseName) -> set[int]:
-        """Return the columns that fit a sense, by their names or else by their units, or because they hold days."""
+        """Return the columns with a sense (a general meaning such as "cost"): by their names or else their units, or
+        because they hold days.
+        """
         sense = SENSES[name]
         if sense.days:
             return self.dated()
@@ -163,7 +169,9 @@ class Columns:
         return named | payers or {column for column in self.numeric() if self._measures(column, sense)}
 
     def _is_named(self, column: int, sense: Sense) -> bool:
-        """Return whether a word of a column's name, or what it means by it, is one of the sense's words for columns."""
+        """Return whether a column's name has one of the words that mark the sense ("price" for "cost"), not just a word
+        of the same stem.
+        """
         name = plain(self.table.columns[column].name)
         said = {word_key(word) for word in WORD.findall(re.sub(r"_", " ", name)) if not sense.has(word)}
         return bool(sense.named & self.names[column] - said)
@@ -174,13 +182,13 @@ class Columns:
         return {"time" if name == DURATION else unit_named(name).quantity for name in names}
 
     def _measures(self, column: int, sense: Sense) -> bool:
-        """Return whether the unit of a column's numbers is, or may be, one that measures the sense."""
+        """Return whether the unit of a column's numbers fits, or may fit, the sense: euros fit "cost"."""
         beside = self.beside.get(column)
         has_units = beside is not None and not self.names[beside] & CURRENCY_COLUMNS and "mass" in sense.dimensions
         return has_units or bool(self.dimensions(column) & set(sense.dimensions))
 
     def _may_measure(self, column: int, sense: Sense) -> bool:
-        """Return whether a column has no units, or units that measure the sense."""
+        """Return whether a column has no units, or units that fit the sense, such as euros for "cost"."""
         if not sense.dimensions:
             return True
         beside, dimensions = self.beside.get(column), self.dimensions(column)
@@ -213,7 +221,7 @@ class Columns:
         return {column for column in self.in_unit(unit) if unit_named(column_unit(self.table, column)) == unit}
 
     def quantities(self) -> set[int]:
-        """Return the columns of quantities of the things that rows are about; amounts of money are none."""
+        """Return the columns with quantities of the things that rows are about, but not those with amounts of money."""
         named = {column for column in self.numeric() if self.names[column] & QUANTITY}
         return {
             column
@@ -223,7 +231,7 @@ class Columns:
         }
 
     def later(self) -> set[int]:
-        """Return the columns of future days."""
+        """Return the columns of days that may lie in the future, such as due dates."""
         return {place for place in self.dated() if self.names[place] & LATER}
 
     def payees(self) -> set[int]:
@@ -243,7 +251,9 @@ class Columns:
         return {word for name in self.names for word in name} | set(self.title)
 
     def is_about(self, word: str) -> bool:
-        """Return whether a word belongs to the field of the table's name, or of its columns of texts and days."""
+        """Return whether a word belongs to the same subject as the table's name or the names of its non-numeric
+        columns.
+        """
         if any(len(word) > _LEAST_TAIL and other.endswith(word) for other in self.title):
             return True
         return word in self._fields

@@ -35,7 +35,7 @@ class RowConditions:
     today: date
 
     def all(self, figure: Figure | None, *, with_comparisons: bool) -> list[list[Condition]]:
-        """Return the possible lists of conditions, several if columns are open; none if a word names none."""
+        """Return the possible lists of conditions: several if a word fits several columns, [] if a word fits none."""
         parts = [_of_value(value) for value in sorted(self.aligned.values, key=lambda value: min(value.texts))]
         parts += [self._days(figure), self._units(figure), self.missing() or [[]], self._valid(figure)]
         if with_comparisons:
@@ -74,7 +74,11 @@ class RowConditions:
         return Condition(column, "d", (), tuple((first.isoformat(), last.isoformat()) for first, last in spans))
 
     def _units(self, figure: Figure | None) -> list[list[Condition]]:
-        """Return the condition that rows are in the named unit, if no figure uses it; none if rows have no units."""
+        """Return the possible conditions for the unit that the question names.
+
+        If another column holds the units, the rows must have that unit in it; otherwise there is no condition, as the
+        figure is converted instead. Return [] if rows in a currency are to be counted, but no column has currencies.
+        """
         unit = self.aligned.unit
         if unit is None or figure not in (None, "count", "latest", "earliest", "most", "least"):
             return [[]]
@@ -99,7 +103,7 @@ class RowConditions:
         return [[Condition(column, "text", ("",))] for column in sorted(set(aligned.direct) or plain)]
 
     def _answers(self) -> list[Condition]:
-        """Return the conditions on columns of yes and no, as in "which tasks are not billed?"."""
+        """Return the conditions on columns whose cells say yes or no, as in "which tasks are not billed?"."""
         named = {column for value in self.aligned.values for column in value.texts}
         denied = bool(self.aligned.words.denied)
         texts = {
@@ -137,7 +141,7 @@ class RowConditions:
     # Comparisons
 
     def compared(self, comparison: Comparison) -> list[list[Condition]]:
-        """Return the conditions of a comparison, for each column that it may be about."""
+        """Return the conditions that a comparison ("over 50 euros") sets, one for each column that it may be about."""
         return [self.comparison(column, comparison) for column in self.compared_columns(comparison)]
 
     def compared_columns(self, comparison: Comparison) -> list[int]:
@@ -188,7 +192,9 @@ def compared_unit(comparison: Comparison) -> Unit | None:
 
 
 def unit_factor(name: str) -> float:
-    """Return the size of a unit in the basic unit, 1 for durations, which are stored in seconds; 0 for no unit."""
+    """Return the factor that converts a unit into the basic unit of its dimension; 1 for durations, stored in seconds;
+    0 for no unit.
+    """
     return (1.0 if name == DURATION else unit_named(name).factor) if name else 0.0
 
 
@@ -200,7 +206,7 @@ def _of_value(value: Value) -> list[list[Condition]]:
 
 
 def _joined(choice: Sequence[Sequence[Condition]]) -> list[Condition]:
-    """Return all conditions, with those on texts of the same column merged."""
+    """Return the conditions of all parts in one list, with the conditions on texts of the same column merged."""
     joined: list[Condition] = []
     texts: dict[tuple[int, bool], Condition] = {}
     for condition in (condition for conditions in choice for condition in conditions):

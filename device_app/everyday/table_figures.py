@@ -34,7 +34,7 @@ _MOST_DECIMALS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Computes the figures that a reading of a question asks for."""
+    """Computes the figures (sums, averages, extremes) that a question asks for, as `reading` interprets it."""
 
     store: TableStore
     reading: Reading
@@ -111,7 +111,7 @@ class Figures:
 
     @property
     def place(self) -> int:
-        """The index of the column of the figure's values."""
+        """The index of the column over which the figure is computed."""
         return self.reading.column or 0
 
     def currencies(self) -> int | None:
@@ -136,12 +136,12 @@ class Figures:
         return _merged(replace(total, unit=total.unit or header) for total in totals)
 
     def compared(self, group: Group | None = None, units_of: int | None = None) -> list[Totals]:
-        """Return the figures in the requested unit; if there are none, those in all units."""
+        """Return the figures whose unit converts into the requested unit; if there are none, those in all units."""
         totals = self.totals(group, units_of)
         return [total for total in totals if is_in(total, self.reading.unit)] or totals
 
     def _with_value(self, value: float, unit: str) -> list[StoredRow]:
-        """Return the rows with this number in this unit."""
+        """Return the rows with this number, in the given unit, in the figure's column."""
         table, tiny = self.reading.table, abs(value) * 1e-12
         conditions = [*self.reading.conditions, Condition(self.place, "n", (), ((value - tiny, value + tiny),))]
         beside, header = unit_column(table, self.place), column_unit(table, self.place)
@@ -160,7 +160,7 @@ class Figures:
         return " and ".join(filter(None, names)) if len(rows) <= MOST_CITED else ""
 
     def item(self, total: Totals, figure: str) -> Item:
-        """Return a figure as a record."""
+        """Return a figure as an entry of `items` of `ask --json`."""
         name = "" if figure == "count" else self.words.name(self.place)
         return self.words.figure_item(figure, name, _value(total, figure), total.unit, total.count, total.group)
 
@@ -203,7 +203,7 @@ def _value(total: Totals, figure: str) -> float:
 
 
 def is_in(total: Totals, unit: Unit | None) -> bool:
-    """Return whether figures are in a unit that converts into this one."""
+    """Return whether the figures are in a unit that converts into `unit`."""
     return unit is not None and unit_named(total.unit).dimension == unit.dimension
 
 

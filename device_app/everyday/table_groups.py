@@ -16,12 +16,12 @@ from storage.table_parts import Group, Totals
 from storage.tables import TableStore
 
 _MOST_PERIODS: Final = 36
-"""The most groups in a text that lists all."""
+"""The most groups that an answer lists if the question asks for all groups, such as all months."""
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Computes the figures by group that a reading of a question asks for."""
+    """Computes the figures by group of rows that a question asks for, as `reading` interprets the question."""
 
     store: TableStore
     reading: Reading
@@ -29,7 +29,7 @@ class Groups:
     group: Group
 
     def result(self) -> Result:
-        """Return the result of the reading."""
+        """Return the answer: the difference of two groups, the groups in order, or all groups."""
         if self.reading.figure == "difference":
             return self.difference()
         return self.ranked() if self.reading.figure in ("most", "least") else self.all()
@@ -66,7 +66,7 @@ class Groups:
         return self._result(parts, items, totals)
 
     def difference(self) -> Result:
-        """Return the figures of two groups and their difference; for yes or no, whether the first is greater."""
+        """Return two groups' figures and their difference; for yes-or-no questions, whether the first is greater."""
         totals = self._totals()
         both = {
             text: joined
@@ -150,7 +150,7 @@ class Groups:
 
 
 def _ranked(totals: Sequence[Totals], *, is_most: bool) -> list[Totals]:
-    """Return each group once, in the unit of most rows, ordered by sum."""
+    """Return each group once, with its sum converted into the unit of most rows, ordered by sum."""
     groups: dict[str, list[Totals]] = {}
     for total in totals:
         groups.setdefault(total.group, []).append(total)

@@ -1,4 +1,4 @@
-"""Says which questions a table does not answer, although each of their words is explained by it. Pure."""
+"""Rejects questions that a table does not answer although it explains each of their words. Pure."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ _STATES: Final = word_set("new news old")
 """Adjectives that name no column by themselves: "what is new?" does not ask for the column "price new"."""
 
 _REMARKS: Final = frozenset(map(word_key, ["note", "remark", "comment"]))
+_WRITTEN = re.compile(r"\b(?:wrote|written|writes?|mailed|emailed|texted|messaged|mails?|emails?|messages?)\b")
+"""Matches words that ask for mails or messages: a row may name their people, but does not contain them."""
+
 _IS_IN = re.compile(r"^\W*what(?: is|'s) in\b")
 _NUMBER_OF_ONE = re.compile(r"\b(?:number|count) of (?:the|my|our|a) (?P<noun>[^\W\d_]+)")
 _LASTS = re.compile(r"\bhow long\b.*\blast\W*$")
@@ -26,12 +29,12 @@ _BOUGHT_WHERE = re.compile(r"\bwhere\b.*\b(?:buy|bought|purchased?)\b")
 
 
 def is_misread(aligned: Alignment) -> bool:
-    """Return whether the table's words mean something else in the question than in the table."""
+    """Return whether words that the table explains mean something else in the question."""
     return any(
         guard(aligned)
         for guard in (
             _counts_other_things, _names_state, _pays_itself, _asks_for_birthday, _asks_for_number, _asks_for_speed,
-            _asks_how_long, _is_other_container, _asks_for_other_party,
+            _asks_how_long, _is_other_container, _asks_for_other_party, _asks_for_mail,
         )
     )  # fmt: skip
 
@@ -60,7 +63,7 @@ def _counts_other_things(aligned: Alignment) -> bool:
 
 
 def _names_state(aligned: Alignment) -> bool:
-    """Return whether a column is named by an adjective alone, as in "what is new in the kitchen?"."""
+    """Return whether only an adjective seems to name a column, as in "what is new in the kitchen?"."""
     words = aligned.words
     is_dear = any("money" in each.degree.senses for each in words.superlatives)
     is_amount = is_dear or aligned.asks_for_money() or "much" in words.figures
@@ -69,7 +72,7 @@ def _names_state(aligned: Alignment) -> bool:
 
 
 def _pays_itself(aligned: Alignment) -> bool:
-    """Return whether somebody who is said to pay is none of the payers: "what did Tomaso pay?"."""
+    """Return whether the question says that somebody paid who is in no column of payers: "what did Tomaso pay?"."""
     words, columns = aligned.words, aligned.columns
     payers = columns.payers() | columns.in_sense("person") - columns.payees()
     return any(
@@ -82,7 +85,7 @@ def _pays_itself(aligned: Alignment) -> bool:
 
 
 def _asks_for_birthday(aligned: Alignment) -> bool:
-    """Return whether the day of a birthday is asked for, of which the table has only presents or parties."""
+    """Return whether the question asks when a birthday is, and the table has only presents or parties for it."""
     words = aligned.words
     is_day = bool({*words.forms} & {"when", "date", "day"}) and not aligned.columns.birthdays()
     return is_day and any(
@@ -91,7 +94,7 @@ def _asks_for_birthday(aligned: Alignment) -> bool:
 
 
 def _asks_for_number(aligned: Alignment) -> bool:
-    """Return whether a number that something has is asked for, not how many there are: "the number of the flat"."""
+    """Return whether "number of" asks for a number that a thing has, not for a count: "the number of the flat"."""
     match = _NUMBER_OF_ONE.search(aligned.words.text)
     if match is None or aligned.columns.in_sense("phone") or singular(match["noun"]) != match["noun"]:
         return False
@@ -99,19 +102,19 @@ def _asks_for_number(aligned: Alignment) -> bool:
 
 
 def _asks_for_speed(aligned: Alignment) -> bool:
-    """Return whether the fastest of rows with different distances is asked for, which their times do not say."""
+    """Return whether the question asks for the fastest row, which times over different distances do not show."""
     words = aligned.words
     is_quick = any({words.forms[place] for place in each.places} & QUICK for each in words.superlatives)
     return is_quick and "time" not in words.forms and bool(aligned.columns.in_sense("distance"))
 
 
 def _asks_how_long(aligned: Alignment) -> bool:
-    """Return whether "last" is a verb, of something whose end no column says: "how long did the oven last?"."""
+    """Return whether the question asks how long a thing lasts, and no column says so: "how long did the oven last?"."""
     return bool(_LASTS.search(aligned.words.text)) and not aligned.columns.later() & {*aligned.direct}
 
 
 def _is_other_container(aligned: Alignment) -> bool:
-    """Return whether it is asked what is in something that is no place in the table: "what is in the fridge?"."""
+    """Return whether the question asks what is in a thing that is no place in the table: "what is in the fridge?"."""
     if not _IS_IN.search(aligned.words.text):
         return False
     places = aligned.columns.in_sense("place")
@@ -119,9 +122,16 @@ def _is_other_container(aligned: Alignment) -> bool:
 
 
 def _asks_for_other_party(aligned: Alignment) -> bool:
-    """Return whether it is asked who was paid, or where something was bought, and no column says it."""
+    """Return whether the question asks who was paid, or where something was bought, and no column has that."""
     text, columns = aligned.words.text, aligned.columns
     return bool(
         (_WHOM_PAID.search(text) and not columns.payees())
         or (_BOUGHT_WHERE.search(text) and not columns.in_sense("seller"))
     )
+
+
+def _asks_for_mail(aligned: Alignment) -> bool:
+    """Return whether the question asks what somebody wrote, and no cell or column explains that word."""
+    words = aligned.words
+    written = {place for match in _WRITTEN.finditer(words.text) for place in words.places(*match.span())}
+    return any(aligned.roles.get(place) not in ("cell", "part", "column") for place in written)

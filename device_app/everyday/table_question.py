@@ -42,13 +42,13 @@ DURATION = Degree(True, ("duration",))
 
 @dataclass(frozen=True, slots=True)
 class Superlative:
-    """A superlative or comparative, such as "longest" or "more", with the indexes of its words."""
+    """A superlative or comparative in a question, such as "longest" or "more", with the indexes of its words."""
 
     degree: Degree
     places: frozenset[int]
     is_comparative: bool
     is_bare: bool
-    """Whether it is "most" or "least" without an adjective."""
+    """Whether the superlative is "most" or "least" alone, without an adjective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,13 @@ class Words:
     excepted: int | None
     counted: frozenset[int]
     asking: frozenset[int]
-    """Question words for a person, a place or a day."""
+    """The indexes of question words for a person, a place or a day, such as "who"."""
 
     payers: frozenset[int]
-    """Words that ask who paid, which a column of payees does not answer."""
+    """The indexes of words that ask who paid, which a column of payees does not answer."""
 
     def places(self, start: int, end: int) -> frozenset[int]:
-        """Return the indexes of the words within a part of the text."""
+        """Return the indexes of the words between two character positions of the question."""
         return _within(self.text, [(start, end)])
 
 

@@ -1,8 +1,8 @@
-"""Reads a question as one about a table: only if the table explains every word of the question.
+"""Interprets a question as one about a table: only if the table explains every word of the question.
 
-A word is explained by a cell, a column's name, the table's name or field, a figure ("on average"), a unit, a day, or a
-sense that a column has ("who", "cost"). Words with several explanations give several readings. Pure: the caller passes
-tables and cells.
+A word is explained by a cell, a column's name, the table's name or field (subject), a figure ("on average"), a unit, a
+day, or a column's sense: a general meaning such as "who" or "cost". A question is interpreted in several ways if a word
+has several explanations. Pure: the caller passes tables and cells.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ _LIST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A question read as one about a table. If `figure` is None, the question asks for rows.
+    """One interpretation of a question as one about a table. If `figure` is None, the question asks for rows.
 
     Columns are given by index: `column` holds the figure's values, `asked` are the requested columns, and values are
     added up by `group`. `unit` is the requested unit, `limit` the most rows of an extreme. `is_check` questions ask for
     yes or no: whether rows fit, or whether the figure is within `bound`. `alternatives` are two texts of a column, in
-    the question's order. `score` orders the readings by the words explained by cells, then by names of the table and
-    its columns.
+    the question's order. `score` orders the interpretations by the words explained by cells, then by names of the table
+    and its columns.
     """
 
     table: Table
@@ -72,11 +72,11 @@ class Reading:
     alternatives: tuple[str, ...]
     score: tuple[float, int]
     may_be_none: bool
-    """Whether "no row" is an answer: the question names the table or a cell, and limits rows by days or numbers."""
+    """Whether the answer may be "no row": the question names the table or a cell, and limits days or numbers."""
 
 
 def read(aligned: Sequence[Alignment], today: date) -> list[list[Reading]]:
-    """Return the possible readings, those with equal scores grouped, the best group first; none if no table fits."""
+    """Return the possible interpretations, grouped by equal score, the best group first; none if no table fits."""
     titles = {word for alignment in aligned for word in alignment.title_words()}
     readings = [
         reading
@@ -120,14 +120,14 @@ def alignments(
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads one question, after alignment with a table."""
+    """Interprets one question, whose words are aligned with one table."""
 
     aligned: Alignment
     rows: RowConditions
     requests: RequestReader
 
     def readings(self) -> Iterator[Reading]:
-        """Yield the readings of the question for this table."""
+        """Yield the interpretations of the question as one about this table."""
         words, aligned = self.aligned.words, self.aligned
         if aligned.unexplained() or self._evidence() < _LEAST_EVIDENCE or self._is_half_read() or is_misread(aligned):
             return
@@ -177,11 +177,11 @@ class _Reader:
         )
 
     def _has_measure(self, how: Degree) -> bool:
-        """Return whether a column answers "how far" or "how long"; a column of ends answers "how long" as well."""
+        """Return whether a column answers "how far" or "how long"; a column of end days answers "how long" as well."""
         return bool(self.aligned.in_senses(how.senses) or self.aligned.columns.later() & {*self.aligned.direct})
 
     def _is_half_read(self) -> bool:
-        """Return whether a part of the question, such as an exception, has no effect on the reading."""
+        """Return whether a part of the question, such as an exception, would be ignored if the table answered it."""
         words, aligned = self.aligned.words, self.aligned
         has_exception = any(value.is_excluded for value in aligned.values)
         return (

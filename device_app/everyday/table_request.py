@@ -31,16 +31,16 @@ from storage.table_parts import Group
 
 _EVENTS: Final = {(form,) for form in EVENTS}
 _UNADDED: Final[tuple[SenseName, ...]] = ("height", "warmth", "age", "interval")
-"""Senses of columns that are not added up when several rows fit."""
+"""Meanings of columns, such as "height", whose numbers are not added up when several rows fit."""
 
 _ADDED: Final = frozenset(("distance", "duration"))
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The figure that a question requests, its possible columns and its group; rows if `figure` is None.
+    """What a question requests: a figure, the columns it may be about and its group; rows if `figure` is None.
 
-    `bound` is the comparison of a figure for yes or no; `alternatives` are two texts of the group to compare.
+    `bound` is the comparison in a yes-or-no question; `alternatives` are two groups to compare, by their texts.
     """
 
     figure: Figure | None
@@ -52,13 +52,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class RequestReader:
-    """Reads the request of one question, after alignment with a table."""
+    """Finds out what one question requests, once its words are aligned with a table."""
 
     aligned: Alignment
     rows: RowConditions
 
     def request(self) -> Request | None:
-        """Return the request; None if it is not understood."""
+        """Return what the question requests; None if that is not understood."""
         words = self.aligned.words
         is_compared = "difference" in words.figures or any(each.is_comparative for each in words.superlatives)
         is_interval = "count" in words.figures and self._is_interval()
@@ -136,7 +136,7 @@ class RequestReader:
         return self.aligned.roles.get(behind) == "cell" or bool({"column", "sense"} & before)
 
     def _is_interval(self) -> bool:
-        """Return whether a column answers "how often", as in "how often does the fern need water?"."""
+        """Return whether a column holds intervals, which answer "how often does the fern need water?"."""
         return bool(self.aligned.columns.in_sense("interval") and self.aligned.values)
 
     # Yes or no
@@ -186,7 +186,7 @@ class RequestReader:
         return Request(figure, columns or [None], Group(place), alternatives=texts)
 
     def _alternatives(self) -> tuple[int, tuple[str, ...]] | None:
-        """Return the column of which the question names two texts, and these texts; None if there is no such column."""
+        """Return the column of which the question names exactly two cells, and their texts; None if there is none."""
         values = [value for value in self.aligned.values if not value.is_excluded]
         for place in self.aligned.columns.all():
             named = sorted((min(value.places), *value.texts[place]) for value in values if place in value.texts)
@@ -212,7 +212,7 @@ class RequestReader:
         return Request(figure, numbers or [None], group if is_grouped else None) if numbers or is_grouped else None
 
     def _end(self) -> Figure | None:
-        """Return whether the greatest or the least number is requested; None if the table has no such numbers."""
+        """Return "most" or "least" for the greatest or the least number; None if no column fits the superlative."""
         degree, duration = self.aligned.words.superlatives[0].degree, self.aligned.columns.in_sense("duration")
         is_much = degree.is_much
         if degree.senses and not self.aligned.in_senses(degree.senses):
@@ -270,7 +270,7 @@ class RequestReader:
         return None
 
     def _payers(self) -> Group | None:
-        """Return the column of payers, each of whom may be the user; None if there is none or one is named."""
+        """Return the column of payers for "I paid", as any payer may be the user; None if there are none or several."""
         columns, named = self.aligned.columns, {place for value in self.aligned.values for place in value.texts}
         payers = [place for place in columns.payers() - named if columns.is_categorical(place)]
         return Group(payers[0]) if len(payers) == 1 else None

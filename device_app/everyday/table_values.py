@@ -15,7 +15,7 @@ from device_app.everyday.table_question import Words
 from storage.table_parts import Cell
 
 Texts = Mapping[int, set[str]]
-"""The texts of cells by column."""
+"""The texts of cells, by the index of their column."""
 
 _MOST_ANSWERS: Final = 3
 """The most different texts of a column of yes and no."""
@@ -27,7 +27,7 @@ _LEAST_PART: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Cells that the question names: their texts by column, with several columns if it is open which is meant."""
+    """Cells that the question names: their texts by column, with several columns if it is unclear which is meant."""
 
     places: frozenset[int]
     texts: Texts
@@ -47,7 +47,9 @@ class CellFinder:
     cells: Mapping[str, Sequence[Cell]]
 
     def whole(self) -> list[tuple[tuple[str, ...], Texts]]:
-        """Return the cells that contain a word of the question, as comparable words and texts, the longest first."""
+        """Return the cells that share a word with the question: their texts by their comparable words, the longest
+        first.
+        """
         texts: dict[tuple[str, ...], dict[int, set[str]]] = {}
         for word in dict.fromkeys(self.words.keys):
             for cell in self._own(word):
@@ -56,7 +58,9 @@ class CellFinder:
         return sorted(texts.items(), key=lambda item: -len(item[0]))
 
     def part(self, places: Sequence[int]) -> tuple[frozenset[int], Texts] | None:
-        """Return the cells that contain most of the words at these indexes; None if there are none."""
+        """Return the cells that contain most of the words at the given indexes of the
+        question; None for no such cell.
+        """
         matched: dict[tuple[int, str], set[int]] = {}
         for place in places:
             form = self.words.forms[place]
@@ -76,13 +80,16 @@ class CellFinder:
         return frozenset(best), texts
 
     def says(self, column: int, words: Sequence[str]) -> tuple[str, ...]:
-        """Return the cells of a column of yes and no that are one of these words; none if it has other texts."""
+        """Return the texts of a yes-or-no column that have one of the `words`; none if the column has other texts."""
         if self.columns.table.columns[column].distinct > _MOST_ANSWERS:
             return ()
         return tuple(dict.fromkeys(cell.text for word in words for cell in self._own(word) if cell.place == column))
 
     def widened(self, texts: Texts) -> Texts:
-        """Return these cells and those of their columns that hold all their words, for what "not" leaves out."""
+        """Return the given cells and those of the same columns that have all their words and more.
+
+        "Not" excludes all of them: "not tea" also excludes "green tea".
+        """
         words = {word for some in texts.values() for text in some for word in key(text)}
         wider = {column: {*some} for column, some in texts.items()}
         for cell in [cell for word in words for cell in self._own(word)]:
@@ -91,7 +98,7 @@ class CellFinder:
         return wider
 
     def has(self, word: str) -> bool:
-        """Return whether a cell contains this comparable word."""
+        """Return whether a cell of the table contains this word (in comparable form, see `english.cells.key`)."""
         return any(True for _ in self._own(word))
 
     def _is_of_agent(self, text: str) -> bool:
@@ -109,7 +116,7 @@ class CellFinder:
                 yield cell
 
     def _tells(self, places: set[int]) -> bool:
-        """Return whether one of the words is no number and long enough to stand for a cell."""
+        """Return whether one of the words may identify a cell: it is no number, and long enough."""
         forms = [self.words.forms[place] for place in places]
         return any(len(form) >= _LEAST_PART and form not in NUMBERS and not form.isdigit() for form in forms)
 

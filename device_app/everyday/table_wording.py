@@ -1,4 +1,4 @@
-"""Puts the rows, figures and conditions of tables into words, and into the records of `--json`."""
+"""Puts the rows, figures and conditions of tables into words, and into the `items` of `ask --json`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class RowItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class FigureItem(Item):
-    """A figure over a column: its name, its value with a unit ("" for none), the number of rows, and the group."""
+    """A figure over a column, as an entry of `ask --json`: its name, its value with a unit ("" for none), the number of
+    rows, and the group.
+    """
 
     TYPE: ClassVar[str] = "figure"
     path: str
@@ -48,7 +50,8 @@ class FigureItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The answer to one reading: its text, how it was read, its records and its rows.
+    """The answer to a question about a table: its text, how the question was interpreted, its `--json` items and its
+    rows.
 
     `fits` is whether any row meets the conditions.
     """
@@ -62,7 +65,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Words the answer to one reading."""
+    """Puts the answer to a question into words, as `reading` interprets the question."""
 
     reading: Reading
 
@@ -81,7 +84,7 @@ class Wording:
         return f", where {' and '.join(conditions)}" if conditions else ""
 
     def understood(self, *figure: str) -> str:
-        """Return how the question was read: the figure, the conditions, and the table or its rows."""
+        """Return how the question was interpreted: the figure, the conditions, and the table or its rows."""
         first, *last = figure
         conditions = [self._condition(condition, " ") for condition in self.reading.conditions]
         return " · ".join(filter(None, [first, *conditions, *(last or [self.file])]))
@@ -122,7 +125,7 @@ class Wording:
         return "\n".join(f"- {self.row(row)}" for row in rows[:MOST_SHOWN])
 
     def row_items(self, rows: Iterable[StoredRow]) -> list[Item]:
-        """Return rows as records."""
+        """Return rows as entries of `items` of `ask --json`."""
         return [
             RowItem(
                 self.reading.table.path,
@@ -134,7 +137,7 @@ class Wording:
         ]
 
     def figure_item(self, figure: str, column: str, value: float, unit: str, rows: int, group: str = "") -> FigureItem:
-        """Return a figure as a record."""
+        """Return a figure as an entry of `items` of `ask --json`."""
         table: Table = self.reading.table
         return FigureItem(table.path, table.title, figure, column, value, unit, rows, group)
 

@@ -38,7 +38,7 @@ _LEAST_CORRECTED: Final = 5
 _MOST_CORRECTED: Final = 2
 _LIKE: Final = 0.85
 _MOST_ANSWERS: Final = 5
-"""The most columns and tables that an answer names: what fits more says nothing."""
+"""The most columns and tables that an answer covers: a question that fits more of them is too vague."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Tables:
 
 
 def _is_joined(question: str, reading: Reading) -> bool:
-    """Return whether "and" may join two things, each of other rows: "what did we spend on Noor and the kitchen?"."""
+    """Return whether "and" may join things in different rows: "what did we spend on Noor and the kitchen?"."""
     named = {condition.place for condition in reading.conditions if condition.kind == "text"}
     return len(named) > 1 and bool(re.search(r"\band\b", question))
 
@@ -117,7 +117,9 @@ def _cut(store: TableStore, table: Table) -> str:
 
 
 def _spelt(store: TableStore, question: str, aligned: Sequence[Alignment]) -> tuple[str, str] | None:
-    """Return the question with its few unexplained words corrected, and a note that says so; None if it stays open."""
+    """Return the question with its few unexplained words corrected, and a note that says so; None if a word stays
+    unexplained.
+    """
     for alignment in aligned:
         words = [alignment.words.forms[place] for place in alignment.unexplained()]
         is_about = set(alignment.roles.values()) & {"cell", "title", "column"}
@@ -146,7 +148,7 @@ def _spelling(store: TableStore, alignment: Alignment, word: str) -> str:
 
 
 def _forms(store: TableStore, alignment: Alignment, keys: set[str]) -> set[str]:
-    """Return the words in the names of a table and in those of its cells that have one of these keys."""
+    """Return the words of a table's names and cells whose comparable form (`english.cells.key`) is one of `keys`."""
     table = alignment.columns.table
     texts = [table.title, *(column.name for column in table.columns)]
     cells = store.cells(store.words(keys, table))

@@ -46,7 +46,7 @@ REPLIES: Final[Mapping[str, str]] = {
         "clever bird that collects things. I answer from your "
         "notes, mails, chats and calendars, and show where each answer comes from."
     ),
-    "what can you do": "I answer questions from your own files and show my sources, search them, and list what is on.",
+    "what can you do": "I answer questions from your own files and show my sources, search them, and list your events.",
     "help": (
         "Ask in your own words, or search: `jackdaw search WORDS`, `/search` in the app. Filters narrow a question: "
         "`from:NAME`, `in:FOLDER`, `kind:mail`, `after:2026-03`. All commands: `jackdaw --help`, or `/` in the app."
@@ -93,7 +93,7 @@ REPLIES: Final[Mapping[str, str]] = {
         "and it is not shown again."
     ),
 }
-"""The reply to each topic; some replies are followed by facts about the files."""
+"""The reply to each topic of small talk; some replies are followed by facts about the files."""
 
 _WITH_EXAMPLES: Final = frozenset[str](("greeting", "how are you", "who are you", "what can you do", "help"))
 

@@ -24,7 +24,7 @@ def time_in(question: Question, now: datetime) -> Ruled | None:
 
 
 def at_there(question: Question, now: datetime) -> Ruled | None:
-    """Return what a time of day in one place, or here, is in another."""
+    """Return the answer that converts a time of day in one place ("here" is this device's) into that in another."""
     (origin, here), (name, elsewhere) = (_zoned(question.parts[part], now) for part in ("from", "place"))
     if here is None or elsewhere is None:
         return None
@@ -42,7 +42,7 @@ def _zoned(place: str, now: datetime) -> tuple[str, tzinfo | None]:
 
 
 def difference(question: Question, now: datetime) -> Ruled | None:
-    """Return how many hours a place is ahead of another, or of here."""
+    """Return how many hours a place is ahead of another place, or of this device."""
     elsewhere, origin = zone(question.parts["place"]), question.parts["from"]
     here: tzinfo | None = now.tzinfo if origin == "here" else zone(origin)
     if elsewhere is None or here is None:
@@ -55,7 +55,7 @@ def difference(question: Question, now: datetime) -> Ruled | None:
     text = (
         f"{name} has the same time {relation} {base} now."
         if not hours
-        else f"{name} is {abs(hours):g} hours {relation} {base} now."
+        else f"{name} is {abs(hours):g} hour{'' if abs(hours) == 1 else 's'} {relation} {base} now."
     )
     return ruled(text, f"time zones · {base} → {name}", f"{hours:g}", "hours")
 

@@ -1,4 +1,6 @@
-"""Decides before the first token whether to abstain, and corrects the token probabilities if the model answers."""
+"""Decides before the first token of an answer whether the model abstains ("not found"), and corrects its token
+probabilities if it answers.
+"""
 
 import math
 from collections.abc import Sequence
@@ -14,10 +16,10 @@ from models.engine import Logits
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The decision whether to abstain, with the abstention's `tokens`.
+    """The decision whether to abstain, with the `tokens` of the abstention's text.
 
-    If the model has to answer although the abstention is likeliest, `shifts` are the changes in log probability of each
-    of the abstention's tokens, given the tokens before it.
+    If the model has to answer although the abstention is its likeliest text, `shifts` are added to the log
+    probabilities of those tokens, each given the tokens before it, so that the answer departs from the abstention.
     """
 
     abstains: bool
@@ -27,8 +29,8 @@ class Judged:
     def given_an_answer(self, mixture: Logits, drawn: Sequence[int]) -> Logits:
         """Return the next token's log probabilities, given that the answer is no abstention. Shape (vocabulary,).
 
-        They are the log probabilities `mixture` after the tokens `drawn`, less the share of continuing to the
-        abstention's text; up to a constant.
+        `mixture` are the model's log probabilities after the tokens `drawn`; the part of them that leads to the
+        abstention's text is removed. The result is not normalised.
         """
         place = len(drawn)
         if place >= len(self.shifts) or list(drawn) != list(self.tokens[:place]):
@@ -41,9 +43,9 @@ class Judged:
 def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: Sureness | None = None) -> Judged:
     """Decide to abstain if the log odds of the abstention's `tokens` reach the threshold.
 
-    `decoder` has written nothing and keeps as many mixtures (`ahead`) as there are tokens; its state is restored.
-    `sureness` records the tokens' probability. Tokens are read one by one, only as long as they are likely enough, or
-    the model's own choice, or relevant to `sureness`. Raises ContextFull.
+    `decoder` must be at the end of the prompt and able to roll back that many tokens (`ahead`); its state is restored.
+    The probability of the tokens is stored in `sureness`. Tokens are read one by one, only as long as they are likely
+    enough, or the model's own choice, or relevant to `sureness`. Raises ContextFull.
     """
     logs: list[float] = []
     is_likeliest = True
@@ -67,7 +69,8 @@ def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: S
 
 
 def _shifts(logs: Sequence[float]) -> list[float]:
-    """Return for each token of the abstention the log probability that the text after it departs from the abstention.
+    """Return, for each token of the abstention's text, the log probability that the text departs from the abstention
+    later.
 
     `logs` are the log probabilities of the tokens, each given those before it.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def engine(weights: catalog.Weights, settings: Model) -> LlamaCppEngine:
-    """Load the model with the setting that changes its answers least on this device (`models.exact_loading`).
+    """Load the model with the engine setting whose results are most exact on this device (`models.exact_loading`).
 
     Raises WeightsMissing, WeightsDamaged.
     """

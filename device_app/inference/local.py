@@ -1,7 +1,8 @@
 """Draws tokens from the model on this device, from one row or from a mixture of several rows.
 
 A row is one sequence of the engine: system, passage(s), question. With several rows, each holding one passage, the next
-token is drawn from the mixture of their distributions, weighted by relevance (DRAGON, eq. 2, on one side).
+token is drawn from the mixture of their distributions, weighted by relevance (equation 2 of the paper on DRAGON, here
+with this device's rows alone, without a server).
 """
 
 import math
@@ -25,25 +26,26 @@ from shared.prompt import NOT_FOUND, ChatTemplate, Prompt
 from shared.trace import Trace
 
 ROW_COST = 50.0
-"""The cost of decoding each further row of an answer, in prompt tokens that take the same time (`scripts/bench reuse`).
+"""The cost of decoding each further row (engine sequence) of an answer, as the number of prompt tokens whose prefill
+takes the same time (`scripts/bench reuse`).
 """
 
 
 def forecast(prefilled: int, rows: int) -> float:
     """Return the time that an answer takes, in units of the time to prefill one prompt token.
 
-    `prefilled` is the number of tokens to prefill, `rows` the number of rows that are decoded together. Decoding the
-    first row is not counted, as every answer takes it.
+    `prefilled` is the number of tokens to prefill, `rows` the number of rows (engine sequences) that are decoded
+    together. Decoding the first row is not counted, as every answer takes it.
     """
     return prefilled + ROW_COST * (rows - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSource(Prefilling):
-    """The engine of this device as a source of tokens, for one stream at a time.
+    """The engine of this device as a source of answer tokens, for one answer at a time.
 
-    `drafting` decides whether tokens are drafted. `finish_checks` runs the exactness checks that were postponed until
-    the device is idle (`models.exact_loading.finish`); None if there are none.
+    `drafting` decides whether tokens are drafted (speculative decoding). `finish_checks` runs the exactness checks that
+    were postponed until the device is idle (`models.exact_loading.finish`); None if there are none.
     """
 
     template: ChatTemplate
@@ -61,7 +63,9 @@ class LocalSource(Prefilling):
         return sum(len(self.tokens(part)) for part in parts)
 
     def room(self, prompt: Prompt) -> int:
-        """Return how many answer tokens fit in each row of the prompt; 0 or less if the prompt does not fit."""
+        """Return how many answer tokens fit into each row (engine sequence) beside the prompt; 0 or less if the prompt
+        does not fit.
+        """
         rows = max(len(prompt.passages), 1)
         info = self.engine.info
         return (info.context - self.count(prompt)) // rows if rows <= info.sequences else 0
@@ -79,15 +83,17 @@ class LocalSource(Prefilling):
         sureness: Sureness | None = None,
         following: FollowingWeights | None = None,
     ) -> Generator[Piece, None, None]:
-        """Answer the prompt, with one row for each of its passages (`Prompt.joined()` makes a single row of them).
+        """Answer the prompt, with one row (engine sequence) for each passage; `Prompt.joined()` makes a single row of
+        them.
 
         `similarities` weigh the rows, unless `following` computes the weights from the text written so far. `relevance`
         is the probability that the best passage is relevant: with it, a model trained to abstain does so from its
         threshold on; without it, only by writing the abstention itself. It never abstains without passages. `sureness`
-        records the answer's probability. States of the prompt that are cached in the `tree` are joined, not computed.
+        receives the answer's probability. Attention states of the prompt that are cached in the `tree` are copied, not
+        computed. `trace` receives the time of each step.
 
-        Raises ContextFull if the rows do not fit the engine. Close the generator if it is not read to its end, so that
-        the trace has its steps.
+        Raises ContextFull if the rows do not fit the engine. A caller that stops before the end has to close the
+        generator, so that the trace is complete.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
@@ -112,7 +118,8 @@ class LocalSource(Prefilling):
     ) -> Decoder:
         """Prefill the prompt, and return a decoder for a caller that draws tokens and rolls back itself.
 
-        `similarities` weigh the rows. The decoder keeps the last `ahead` mixtures. Raises ContextFull.
+        `similarities` weigh the rows, one for each passage. The decoder can roll back up to `ahead` tokens. Raises
+        ContextFull.
         """
         with trace.step("prefill"):
             rows = self.prefilled(prompt, trace, tree)
@@ -128,9 +135,11 @@ class LocalSource(Prefilling):
         trace: Trace,
         tree: QKVTree | None = None,
     ) -> list[str]:
-        """Return greedy answers in one row, one for each beginning followed by each of the `count` likeliest tokens.
+        """Return greedily decoded answers: one for each beginning followed by each of the `count` likeliest next
+        tokens.
 
-        Answers that do not end within `max_tokens`, including the beginning, are left out. Raises ContextFull.
+        All passages are in one prompt. Answers that do not end within `max_tokens`, including the beginning, are left
+        out. Raises ContextFull.
         """
         with trace.step("prefill"):
             (logits,) = self.prefilled(prompt.joined(), trace, tree)
@@ -161,7 +170,7 @@ class LocalSource(Prefilling):
         return list(by_text.values())[:count]
 
     def _drawn(self, decoder: Decoder, token: int, most: int, trace: Trace) -> Iterator[int]:
-        """Yield the token and the greedy tokens after it, including the end token; at most `most`."""
+        """Yield the token and the likeliest tokens after it, including the end token; at most `most` tokens."""
         yield token
         for _ in range(most - 1):
             trace.tokens_decoded += 1
@@ -173,7 +182,7 @@ class LocalSource(Prefilling):
     def go_on(
         self, prompt: Prompt, accepted: Sequence[int], sampling: SamplingSettings, *, max_tokens: int, trace: Trace
     ) -> Generator[int, None, None]:
-        """Yield the token ids that follow the `accepted` ones in an answer from one row.
+        """Continue an answer from one row: yield the token ids that follow the already `accepted` ones.
 
         Tokens that the engine still holds are not computed again. `max_tokens` includes the accepted ones.
         """
@@ -221,9 +230,10 @@ class LocalSource(Prefilling):
                         decoder.append(token)
 
     def _threshold(self, prompt: Prompt, relevance: float | None) -> float | None:
-        """Return the log odds of the abstention from which to abstain: infinite without passages.
+        """Return from which log odds of the abstention on the model abstains: infinite without passages.
 
-        None if the model was not trained to abstain, or if no `relevance` is given: it then writes its likeliest text.
+        None if the model was not trained to abstain, or without `relevance`: then it abstains only if it writes the
+        abstention.
         """
         abstention = self.engine.info.abstention
         if abstention is None:
@@ -248,9 +258,9 @@ class LocalSource(Prefilling):
         return judge(decoder, tokens, threshold, sureness)
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """Compute the prompt's states that the tree lacks and store them, without answering; return the trace.
+        """Compute the attention states of the prompt that are not cached in the tree and store them, without answering.
 
-        Raises the errors of `stream` and `keep`.
+        Return the trace, which records the time. Raises the errors of `stream` and `keep`.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
@@ -259,11 +269,11 @@ class LocalSource(Prefilling):
         return trace
 
     def missing(self, prompt: Prompt, tree: QKVTree) -> int:
-        """Return the bytes of the prompt's states that the tree lacks."""
+        """Return the size in bytes of the prompt's attention states that are not cached in the tree."""
         return self.uncached(prompt, tree) * self.engine.info.kv_bytes_per_token
 
     def may_keep(self, prompt: Prompt, tree: QKVTree, most_bytes: float) -> bool:
-        """Return whether the tree lacks states of the prompt and can keep them, in at most `most_bytes`."""
+        """Return whether the tree can cache attention states of the prompt that it lacks, in at most `most_bytes`."""
         fits = self.engine.info.sliceable and self.room(prompt) > 0
         return fits and 0 < self.missing(prompt, tree) <= most_bytes
 
@@ -279,6 +289,8 @@ class LocalSource(Prefilling):
         )
 
     def keep(self, prompt: Prompt, tree: QKVTree) -> None:
-        """Store the states of the prompt that was answered last. Raises StoreFull, NotWritable."""
+        """Cache the attention states of the prompt that was answered last in the tree.
+        Raises StoreFull, NotWritable.
+        """
         for row, path in enumerate(self.paths(prompt)):
             tree.keep(self.engine, row, path)

@@ -1,6 +1,7 @@
-"""Prefills a prompt: joins the states cached in the tree and computes the rest; tokens shared by rows only once.
+"""Prefills a prompt: copies the attention states cached in the QKV tree, and computes the others.
 
-A row is one sequence of the engine: system, passage(s), question.
+To join states means to copy them from the cache into a row, behind the states that the row holds already. Tokens shared
+by several rows are computed once. A row is one sequence of the engine: system, passage(s), question.
 """
 
 from collections.abc import Sequence
@@ -15,15 +16,16 @@ from shared.trace import Trace
 
 @dataclass(slots=True)
 class Beginning:
-    """The beginning of a prompt that row 0 holds, so that the prompt can continue from it: its length in tokens, and
-    the logits at its end if they are known. All other uses of row 0 end it.
+    """The beginning of a prompt that the engine's row 0 holds, so that a prompt can continue it without computing it.
+
+    It has a length in tokens, and the logits at its end if they are known. Any other use of row 0 discards it.
     """
 
     tokens: int = 0
     logits: Logits | None = None
 
     def take(self) -> "Beginning":
-        """Return the beginning, which ends here: it serves one prompt."""
+        """Return the held beginning of a prompt and forget it here, as only one prompt can continue it."""
         taken = replace(self)
         self.tokens, self.logits = 0, None
         return taken
@@ -31,7 +33,7 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True)
 class Prefilling:
-    """The engine of this device, with methods that prefill prompts into its rows.
+    """The engine of this device, with methods that prefill prompts into its rows (sequences).
 
     `beginning` is the part of a prompt that is in row 0 already.
     """
@@ -44,7 +46,9 @@ class Prefilling:
         return [token for segment in segments for token in self.engine.tokenize(segment.text, special=segment.special)]
 
     def paths(self, prompt: Prompt) -> list[list[Node]]:
-        """Return each row's nodes: one for the common beginning of all rows (the head), then one per passage."""
+        """Return each row's path in the tree of cached states: a node for the common beginning of all rows (the head),
+        then one per passage.
+        """
         head = Node(prompt.head, self.tokens(prompt.head))
         return [
             [head, *(Node((segment,), self.tokens((segment,))) for segment in passages)]
@@ -52,7 +56,7 @@ class Prefilling:
         ]
 
     def uncached(self, prompt: Prompt, tree: QKVTree) -> int:
-        """Return the number of prompt tokens before the question whose states the tree lacks."""
+        """Return the number of prompt tokens before the question whose attention states are not cached in the tree."""
         key = self.engine.info.kv_key
         by_name = {name: len(node.tokens) for path in self.paths(prompt) for name, node in tree.missing(key, path)}
         return sum(by_name.values())
@@ -60,7 +64,7 @@ class Prefilling:
     def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
         """Prefill the prompt, and return each row's logits at its end. Raises ContextFull.
 
-        States cached in the `tree` are joined; without a tree, all are computed.
+        Attention states cached in the `tree` are copied; without a tree, all are computed.
         """
         nodes, tail = self.paths(prompt), self.tokens(prompt.tail)
         whole = [*(token for node in nodes[0] for token in node.tokens), *tail]
@@ -92,13 +96,17 @@ class Prefilling:
 
     @property
     def computes_ahead(self) -> bool:
-        """Whether the states of passages may be computed before the rest of the prompt is known: exact in any rows."""
+        """Whether attention states of passages may be computed before the rest of the prompt, as they are exact in any
+        row.
+        """
         return self.engine.info.sliceable and self.engine.info.verdict.serves_rows
 
     def computed_ahead(self, prompt: Prompt, trace: Trace, tree: QKVTree) -> QKVTree:
-        """Compute the states of the prompt's passages that the tree lacks, and return the tree with them in memory.
+        """Compute the attention states of the prompt's passages that are not cached; return the tree with them in
+        memory.
 
-        Any prompt that a row's passages begin then joins them. Requires `computes_ahead`. Raises ContextFull.
+        Any prompt with a row that begins with the same passages can then reuse the states. Requires `computes_ahead`.
+        Raises ContextFull.
         """
         for passages, path in zip(prompt.passages or ((),), self.paths(prompt), strict=True):
             if missing := tree.missing(self.engine.info.kv_key, path):
@@ -112,8 +120,8 @@ class Prefilling:
         return tree
 
     def begin(self, prompt: Prompt, trace: Trace, tree: QKVTree) -> None:
-        """Prefill the beginning of a prompt of one row. The next prompt continues from it, also if this was
-        interrupted. Raises ContextFull.
+        """Prefill the beginning of a prompt of one row. The next prompt continues from it, even if this call
+        was interrupted. Raises ContextFull.
         """
         logits: Logits | None = None
         try:
@@ -123,7 +131,7 @@ class Prefilling:
             self.beginning.logits = None if logits is None else logits.copy()
 
     def _held(self, start: Beginning, path: Sequence[Node], whole: Sequence[int], tree: QKVTree | None) -> int:
-        """Return how many of the prompt's tokens to continue from in row 0; 0 if the tree has as many of them."""
+        """Return how many of the prompt's tokens are reused from row 0; 0 if the tree has at least as many."""
         in_row = self.engine.tokens(0)[: start.tokens]
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(in_row, whole, strict=False)))
         if start.logits is None or not same == len(whole) == self.engine.length(0):
@@ -152,7 +160,7 @@ class Prefilling:
         return start.logits if start.logits is not None and not rest else self.engine.prefill(0, rest)
 
     def prefilled_behind(self, prompt: Prompt, accepted: Sequence[int], trace: Trace) -> Logits:
-        """Return row 0's logits after the prompt and the accepted tokens; tokens already in the row are reused."""
+        """Return row 0's logits after the prompt and the accepted answer tokens; tokens in the row are reused."""
         whole = [token for part in (prompt.head, *prompt.passages, prompt.tail) for token in self.tokens(part)]
         whole += accepted
         self.beginning.take()
@@ -170,9 +178,10 @@ class Prefilling:
         return self.engine.prefill(0, whole[same:])
 
     def extend(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> int:
-        """Join the cached states of the path's nodes from index `start` on, up to the first node that the tree lacks.
+        """Copy the cached states of a path (the row's parts, in order) into the row, from index `start` up to the first
+        part that is not cached.
 
-        Return how many nodes of the path the row then holds.
+        Return how many parts of the path the row then holds.
         """
         reached = tree.extend(self.engine, row, path, start) if tree else start
         kept = tree.not_computed(self.engine.info.kv_key, path[:reached], start) if tree else []
@@ -183,18 +192,21 @@ class Prefilling:
         return reached
 
     def _join(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> list[int]:
-        """Join the cached states of a path, as `extend` does; return the tokens that are still to be computed."""
+        """Copy the cached states of a path into the row, as `extend` does; return the tokens that are still to be
+        computed.
+        """
         reached = self.extend(row, path, start, trace, tree)
         rest = [token for node in path[reached:] for token in node.tokens]
         trace.tokens_prefilled += len(rest)
         return rest
 
     def _computed_alone(self, nodes: Sequence[Sequence[Node]], trace: Trace, tree: QKVTree | None) -> list[KVSlice]:
-        """Return the states of each path after the head, one slice a path, in order; cached ones are joined first.
+        """Return the attention states of each row's passages, one slice a row, in order; cached ones are copied first.
 
-        They are computed in row 0, which holds only the head before and after. There each path is in the cells right
-        behind the head, like the only row of a prompt. As f16 sums are rounded differently in other cells, only these
-        states are equal to those cached from other prompts and rows.
+        They are computed in row 0, which holds only the head (the common beginning) before and after. So each row's
+        passages stand in the memory cells right behind the head, as in a prompt of one row. As f16 sums are rounded
+        differently in other cells, only states computed in those cells equal the ones cached from other prompts and
+        rows.
         """
         border = self.engine.length(0)
         states = []

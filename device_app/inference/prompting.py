@@ -18,7 +18,9 @@ SHORT_ANSWER = 64
 
 
 def too_few(offer: Offer, max_tokens: int) -> str:
-    """Return why a server with this offer cannot write an answer of `max_tokens` tokens; "" if the server can."""
+    """Return why a server cannot write an answer of `max_tokens` tokens; "" if it can.
+    `offer` says how many it writes.
+    """
     if offer.max_tokens >= min(max_tokens, SHORT_ANSWER):
         return ""
     return f"the server writes {counted(offer.max_tokens, 'token')} at most"
@@ -34,7 +36,7 @@ def fitted(
     max_tokens: int,
     typed: Collection[int] = (),
 ) -> tuple[Prompt, Sequence[Hit]]:
-    """Return the prompt and its passages: the least relevant passages are left out until a short answer fits.
+    """Return the prompt and the passages in it: the least relevant passages are left out until a short answer fits.
 
     At least one is kept, even if it does not fit. The result does not depend on whether the passages with the ids
     `typed` were read while the question was typed.
@@ -58,7 +60,9 @@ def fitted(
 
 
 def kept_passages(source: LocalSource, tree: QKVTree, prompt: Prompt) -> set[int]:
-    """Return the ids of the passages whose states an answer would reuse: cached ones, with all that precedes them."""
+    """Return the ids of the passages whose cached attention states an answer would reuse: those that are cached
+    together with everything before them in the prompt.
+    """
     beginnings = ((row[:end], row[end - 1]) for row in prompt.passages for end in range(1, len(row) + 1))
     return {
         last.passage

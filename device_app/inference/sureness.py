@@ -1,7 +1,8 @@
 """A model's confidence in its answer, and the thresholds from which the answer is shown.
 
 An extractive answer's own probability predicts whether it is right (Kamath, Jia and Liang, Selective Question Answering
-under Domain Shift, ACL 2020); the thresholds are those of the answerer adapter.
+under Domain Shift, ACL 2020). The thresholds were chosen for the answerer, a LoRA adapter that is trained to answer
+from passages or abstain.
 """
 
 import math
@@ -9,22 +10,25 @@ from dataclasses import dataclass
 from typing import Final
 
 SURE: Final = -1.3
-"""The least confidence (a log probability) of an answer that is shown."""
+"""The least confidence of an answer that is shown, as a log probability; other answers are withheld."""
 
 YES: Final = 1.5
-"""The least log ratio of "Yes" to "No" for a "Yes", as models often say "Yes" without evidence."""
+"""The least log P("Yes") - log P("No") for which "Yes" is answered, as models often say "Yes" without evidence."""
 
 MIN_SHIFT: Final = 1.5
-"""The least change of the log ratio of "Yes" to "No" by a server's passages, either way, for a "Yes" or "No" from them.
+"""The least change of log P("Yes") - log P("No") by a server's passages, up or down, for "Yes" or "No" to be answered
+from them.
 """
 
 LOOKS: Final = ((-0.2, 0.1), (-0.5, 0.4))
-"""For the best and the second sentence: the confidence of the answer so far from which the sentence is not reread, and
-by how much the confidence of its own answer must exceed that.
+"""When a sentence alone is read again for a better answer: two limits each for the best and the second-best sentence.
+
+The first limit is the confidence of the present answer from which the sentence is not read; the second, by how much
+more confident the answer from the sentence must be to replace it.
 """
 
 LOOKED_THROUGH: Final = 3
-"""The number of passages that are searched for the sentences of `LOOKS`."""
+"""The number of passages in which the best two sentences are searched for, to be read again alone (`LOOKS`)."""
 
 LOOK_TOKENS: Final = 24
 """The most tokens of an answer from a single sentence."""
@@ -33,14 +37,16 @@ LIMITS: Final = (SURE, YES, MIN_SHIFT, LOOKS, LOOKED_THROUGH, LOOK_TOKENS)
 """The thresholds that decide which answers are shown: part of the fingerprint of kept answers."""
 
 _FAINT: Final = -4.0
-"""The log probability of the abstention below which the abstention is ignored."""
+"""The log probability of abstaining below which that possibility does not lower the confidence in an answer."""
 
 _DOUBT: Final = 0.25
 
 
 @dataclass(slots=True)
 class Sureness:
-    """Log probabilities of an answer. `least` is that of its least likely token, including its end.
+    """The model's log probabilities that tell how sure it is of an answer.
+
+    `least` is that of the answer's least likely token, including its end.
 
     `abstention` is that of abstaining instead, computed until negligible; `yes_margin` is log P("Yes") - log P("No") of
     the first token.
@@ -59,11 +65,11 @@ class Sureness:
 
     @property
     def decides(self) -> bool:
-        """Whether the margin is large enough to answer "Yes" or "No"."""
+        """Whether `yes_margin` is large enough to answer "Yes", or negative, so that "No" is answered."""
         return self.yes_margin < 0 or self.yes_margin >= YES
 
     def is_read_on(self, abstention: float) -> bool:
-        """Return whether the abstention's next token must be read; `abstention` is the log probability of its tokens so
-        far.
+        """Return whether the next token of the abstention's text must be read to know its probability; `abstention` is
+        the log probability of its tokens so far.
         """
         return abstention > _FAINT

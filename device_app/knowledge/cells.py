@@ -24,7 +24,7 @@ _SUM_ROW = re.compile(
     r"(?:grand |sub-?)?(?:totals?|sums?|averages?|mean|summe|gesamt|zwischensumme|somme|totale?)\s*:?", re.IGNORECASE
 )
 _MOST_COLUMNS = 200
-"""The most columns of a table that is stored for questions: a wider table holds measurements of machines."""
+"""The most columns of a table that is stored for questions: a wider one usually holds sensor readings."""
 
 _MOST_WORDS, _LONGEST_TEXT = 8, 80
 """The most words and characters of a cell whose words are indexed: longer cells are prose, which passages cover."""
@@ -118,7 +118,7 @@ def _one_line(text: str) -> str:
 
 
 def _values(texts: Counter[str], style: _Style) -> dict[str, _Value]:
-    """Return each text of a column with its value; empty if most texts have no value, or with too many units."""
+    """Return each text of a column with its value; empty if most texts have no value, or there are too many units."""
     values = {text: value for text in texts if (value := _value(text, style))}
     units = {unit_named(str(value.get("u", ""))) for value in values.values()}
     valued = sum(texts[text] for text in values)

@@ -19,7 +19,7 @@ from device_app.english.units import SPEAKER, Unit, units
 from shared.types import Hit, StoredPassage
 
 _CURRENT: Final = timedelta(days=60)
-"""How long a change of time that names no day counts, from the day on which it was written."""
+"""How long a postponement that names no day counts as current, from the day on which it was written."""
 
 _MOST_TERMS: Final = 6
 _WAS: Final = ("was", "were", "did", "had")

@@ -26,7 +26,7 @@ _MOST_MEANT: Final = 12
 """The most people whom one name in a question may mean; a name that fits more people means nobody."""
 
 _FEW: Final = 2
-"""The most people who may be meant by a description that has but one word of their names."""
+"""The most people who may be meant by a description that shares only some words with their names."""
 
 _NUMBERS: Final = {2: "two", 3: "three", 4: "four"}
 _LEAST_SIMILARITY: Final = 0.84
@@ -76,15 +76,15 @@ class Directory:
     def meant(self, name: str) -> list[Person]:
         """Return the people whom a name in a question means; none if more than twelve people fit.
 
-        These are the people called so. If there are none, people with the name's words in their address; if there are
-        none of these either, people with a similarly spelled name.
+        They are the people with that name; if there are none, people with the name's words in their address; if there
+        are none of these either, people with a similarly spelled name.
         """
         said = _AROUND.sub("", name.strip())
         people = self.called(said) or self._addressed(said) or self.called(self._corrected(said))
         return people if len(people) <= _MOST_MEANT else []
 
     def partly(self, name: str, kinds: Sequence[str]) -> list[Person]:
-        """Return whom a description of several words may mean, "the rowing club": few who have one of its words."""
+        """Return the people who share a word with a description such as "the rowing club"; [] if more than two do."""
         typed = set(naming.words(_AROUND.sub("", name.strip())))
         some = [person for words, person in self._address_words if len(typed) > 1 and typed & words]
         few = [
@@ -102,7 +102,10 @@ class Directory:
 
     @cached_property
     def _address_words(self) -> list[tuple[frozenset[str], Person]]:
-        """The words of each name with an address, and of that address without its top-level domain, with the person."""
+        """For each person's name with an e-mail address: the words of the name and of the address, and the person.
+
+        The address counts without its top-level domain.
+        """
         named = ((naming.split(each.written), person) for person in self.people for each in person.sightings)
         return [
             (_words(each.name) | _words(each.address.replace("@", ".").rpartition(".")[0]), person)
@@ -131,10 +134,10 @@ class Directory:
         return self.written_as(name, self.called(name))
 
     def written_as(self, name: str, people: Sequence[Person]) -> list[str]:
-        """Return all spellings in documents of these people, whom a typed name stands for.
+        """Return all spellings in documents of the given people, whom a typed name stands for.
 
-        A typed number or address excludes spellings with another one and, for a person with several numbers or
-        addresses, spellings without any: so people with the same name are told apart.
+        A typed number or address excludes spellings with another number or address and, for a person with several,
+        spellings without any: so people with the same name are told apart.
         """
         key = naming.number_key(name) or naming.address_key(name)
         written = [ME] if naming.is_self(name) or any(person.is_me for person in people) else []
@@ -216,9 +219,7 @@ class Directory:
 
 
 def whole(written: Iterable[str]) -> list[str]:
-    """Return the first MOST_NAMES names in quotation marks, as the store's JSON has them: a filter then matches whole
-    names.
-    """
+    """Return the first MOST_NAMES names as JSON strings: in the store's JSON, they match whole names only."""
     return [json.dumps(each, ensure_ascii=False) for each in islice(written, MOST_NAMES)]
 
 

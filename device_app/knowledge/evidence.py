@@ -26,7 +26,7 @@ _WORD = re.compile(r"\w+")
 
 
 def behind(subject: Subject, answer: str, passages: Sequence[StoredPassage], embedder: Embedder) -> Carried:
-    """Return how well these passages support an answer, with its proof or its nearest sentence."""
+    """Return how well the passages support an answer, with the sentence that proves it or else the nearest sentence."""
     if proof := subject.proof(answer, passages):
         copied = _plain(proof.sentence) in _plain(answer) and _plain(answer) in _plain(passages[proof.source - 1].text)
         return Carried(proof, None, "word for word" if copied else "proven")

@@ -22,7 +22,9 @@ from storage.knowledge import FileState, KnowledgeStore
 from storage.passages import Ids, show
 
 ROUNDS: Final = 4
-"""The most repetitions of a search: each search may return passages of other changed files."""
+"""How often a search is repeated at most: after changed files were read again, it may return passages of other changed
+files.
+"""
 
 Reread = Callable[[Path], str]
 """Reads a file again as `jackdaw add` does; returns why it could not be read, or "". Raises JackdawError."""
@@ -57,21 +59,22 @@ class Freshness:
         return near
 
     def look(self, passages: Collection[int], looked: Looked, trace: Trace) -> bool:
-        """Check the files of these passages; return whether their changes may alter the results of a search."""
+        """Check the files of the given passages; return whether their changes may alter the results of a search."""
         return self.look_at(self.store.files_of(passages), looked, trace)
 
     def look_at(self, files: Iterable[FileState], looked: Looked, trace: Trace, *, whole: bool = False) -> bool:
-        """Check these files, as `look` does. With `whole`, a file of which only a part was read counts as changed."""
+        """Check the given files, as `look` does. With `whole`, a file read only in part counts as changed."""
         news = [self._settle(file, looked, trace, whole) for file in files if file.path not in looked.seen]
         return any(news)
 
     def are_gone(self, passages: Collection[int], looked: Looked) -> bool:
-        """Return whether the file of at least one of these passages is gone."""
+        """Return whether the file of at least one of the given passages was deleted."""
         return bool(looked.gone) and any(file.path in looked.gone for file in self.store.files_of(passages))
 
     def _settle(self, file: FileState, looked: Looked, trace: Trace, whole: bool) -> bool:
-        """Check one file and update its state; return whether passages were added or removed. `whole` is as in
-        `look_at`.
+        """Check whether one file has changed, and read it again if so; return whether passages were added or removed.
+
+        `whole` is as in `look_at`.
         """
         looked.seen.add(file.path)
         condition, path, size = _condition(self.store, file)

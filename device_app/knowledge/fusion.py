@@ -80,14 +80,16 @@ def fold(hits: Sequence[Hit], count: int) -> list[Hit]:
 
 
 def _same(words: frozenset[str], others: frozenset[str]) -> bool:
-    """Return whether two texts with these words are duplicates: they share nearly all words, and all numbers."""
+    """Return whether two texts with the given words are duplicates: they share nearly all words, and all numbers."""
     if len(words & others) < DUPLICATE * len(words | others) or not words:
         return False
     return not any(character.isdigit() for word in words ^ others for character in word)
 
 
 def coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[list[float], list[float]]:
-    """Return the share of the question's words in each passage, verbatim, and in its document, in any form."""
+    """For each passage, return the share of the question's words that it contains verbatim, and the share that its
+    document contains in any form.
+    """
     pattern = re.compile(rf"\b(?:{'|'.join(f'({forms(word)})' for word in words)})\b")
     own, held = np.zeros((2, len(passages), len(words)), dtype=bool)
     for row, passage in enumerate(passages):
@@ -102,9 +104,10 @@ def coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[l
 
 
 def _share(holds: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> list[float]:
-    """Return for each row the share of the columns that it `holds`, weighted by their rarity in the rows of `among`.
+    """Return, for each passage, the share of the question's words that it `holds`; rare words count more.
 
-    A column that most rows have does not tell rows apart.
+    Both arrays have a row per passage and a column per word. A word's rarity is counted in `among`: a word that most
+    passages have does not tell them apart.
     """
     rarity = np.log1p(len(among) / (1 + among.sum(axis=0)))
     shares: list[float] = (holds @ rarity / (rarity.sum() or 1.0)).tolist()

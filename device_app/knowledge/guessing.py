@@ -61,7 +61,10 @@ def guesses(mails: Iterable[Said], chats: Iterable[Said]) -> list[Guess]:
 
 
 def _recipient(received: Counter[str], mailers: Counter[str]) -> Guess | None:
-    """Return the person who receives most mails, from several senders; lists, which never write, do not count."""
+    """Return the person who receives most mails, from several senders: probably the owner of the mailbox.
+
+    Recipients that never send a mail, such as mailing lists, do not count.
+    """
     writes = {key for each in mailers if (key := _key(each))}
     persons = Counter({each: count for each, count in received.items() if _key(each) in writes}) or received
     if not persons:
@@ -73,7 +76,10 @@ def _recipient(received: Counter[str], mailers: Counter[str]) -> Guess | None:
 
 
 def _chatter(chats: Iterable[Said]) -> Guess | None:
-    """Return the person who is in most chats; for a single chat titled with one member's name, the other member."""
+    """Return the person who takes part in most chats, probably the owner of the files.
+
+    For a single chat titled with one member's name, that is the other member.
+    """
     members: dict[tuple[str, str], set[str]] = {}
     for day in chats:
         members.setdefault((day.path, _DAY.sub("", day.title)), set()).update(day.people)

@@ -2,14 +2,14 @@
 
 Work is done in batches of passages, which is efficient for the embedder. The documents of a file are stored in one
 transaction. A mailbox or log with more documents than fit in a batch is stored batch by batch, and a document longer
-than a book part by part; such a file is marked as read only with its last batch. A kill thus loses at most one batch of
-work, and the next run continues there.
+than a book part by part; such a file is marked as read only with its last batch. A killed process thus loses at most
+one batch of work, and the next run continues there.
 """
 
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -78,7 +78,7 @@ class Ingestion:
     _waiting: int = 0
     _progress: Progress = Progress("", 0, 0, 0)
     _end: int = 0
-    """The value of `done_bytes` at the end of the current file."""
+    """The number of bytes done once the current file is finished, for the progress display."""
 
     @property
     def fingerprint(self) -> str:
@@ -91,7 +91,7 @@ class Ingestion:
         return f"{self.words} words, {self.embedder.fingerprint}"
 
     def run(self, paths: Iterable[Path]) -> IngestReport:
-        """Bring the store up to date with these files and folders.
+        """Bring the store up to date with the given files and folders.
 
         Raises StoreError; files finished before the error stay stored. A file that cannot be read is listed in the
         report instead of raising an error.
@@ -121,11 +121,12 @@ class Ingestion:
         self._report_progress(path="", done_bytes=total, total_bytes=total, files=len(files))
         return self.report
 
-    def take(self, name: bytes, documents: Sequence[Document], *, whole: bool = False) -> None:
+    def take(self, name: bytes, documents: Sequence[Document], *, whole: bool = False) -> Collection[str]:
         """Store documents from a source other than a file under this name, replacing those with the same keys.
 
-        With `whole`, these are all documents of the source: others stored under the name are deleted. Without it,
-        `KnowledgeStore.complete` has to be called after the last documents. Raises StoreError.
+        Return the keys under which they are stored now. With `whole`, these are all documents of the source: others
+        stored under the name are deleted. Without it, `KnowledgeStore.complete` has to be called after the last
+        documents. Raises StoreError.
         """
         state = FileState(name, 0, 0, "", self.fingerprint)
         opened = _OpenFile(state, self._is_comparable(self.store.file(name)))
@@ -137,6 +138,7 @@ class Ingestion:
         opened.whole = whole
         self._flush()
         self._batch = []
+        return opened.keys
 
     def _report_progress(self, **news: Any) -> None:
         self._progress = replace(self._progress, documents=self.report.documents, **news)
@@ -226,7 +228,9 @@ class Ingestion:
         self._report_progress()
 
     def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> list[PreparedDocument]:
-        """Return the queued documents with passages and vectors: stored ones are reused, others computed at once."""
+        """Return the queued documents with passages and vectors; stored vectors are reused, the others computed in one
+        batch.
+        """
         stored = [
             self.store.vectors_by_text(opened.state.path, document.key) if opened.comparable else {}
             for opened, document, _, _ in waiting

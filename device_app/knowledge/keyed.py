@@ -8,7 +8,7 @@ from itertools import accumulate, groupby
 from shared.types import Document
 
 PART_CHARACTERS = 500_000
-"""The most characters of a document: a longer one is stored in parts, each as long as a book, or a minute's work."""
+"""The most characters of a document: a longer one is stored in parts of a book's length, a minute's work each."""
 
 
 def parts(document: Document) -> Iterator[Document]:

@@ -64,9 +64,10 @@ class KnownPeople:
         return tuple(filter(None, notes))
 
     def keep(self) -> None:
-        """Bring the table of people up to date, if documents have changed since it was written.
+        """Bring the stored table of people up to date, if documents have changed since it was written.
 
-        If documents keep changing meanwhile, the next call updates the table; until then, the people are computed.
+        If documents keep changing meanwhile, the next call updates the table; until then, people are looked up from the
+        documents.
         """
         for _ in range(_ATTEMPTS):
             state = self.store.state()
@@ -123,7 +124,7 @@ def _names_in(filters: Filters) -> tuple[str, ...]:
 
 
 def known_people(database: Database) -> KnownPeople:
-    """Return the people of a database."""
+    """Return the object that looks up the people of a database."""
     return KnownPeople(PeopleStore(database))
 
 

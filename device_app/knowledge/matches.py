@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from device_app.english import naming
 from device_app.english.searching import written
@@ -22,13 +23,17 @@ from storage.search import CLOSING, OPENING, Facts
 SNIPPET_CHARACTERS = 200
 
 _OWN, _DOCUMENT, _BY_RANK, _HALF = 1.0, 2.0, 1.0, 5
-"""The weights of the passage's words, of its document's words and of the rank; the rank's share is halved after _HALF.
+"""The weights of a score's three parts: the query's words in the passage, those in its document, and the BM25 rank.
 
-They are the best of a grid on the first 200 questions of each set of `scripts/bench retrieval`.
+The part for the rank falls to half of its value at rank _HALF. They are the best values of a grid search on the first
+200 questions of each set of `scripts/bench retrieval`.
 """
 
 _MOST_MONTHS = 12
 """The most months by which matches are counted; matches spread over more months are counted by year."""
+
+_MOST_CACHED = 1 << 14
+"""The number of cached lists of people with the names to show, as the same lists are counted at every key press."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Count:
 
 
 def ranked(words: Sequence[str], passages: Sequence[StoredPassage]) -> list[float]:
-    """Return a score from 0 to 1 for each of these passages, which are given in the order of BM25."""
+    """Return a score from 0 to 1 for each passage; `passages` are in the order of their BM25 rank."""
     if not passages:
         return []
     own, of_document = coverage(words, passages)
@@ -78,7 +83,7 @@ def snippet(marked: str, most: int = SNIPPET_CHARACTERS) -> Snippet:
 
 
 def facets(documents: Iterable[Facts], most: int = 6) -> dict[str, tuple[Count, ...]]:
-    """Count these documents, each once, by "who", "when", "kind" and "folder"; keep the `most` frequent values."""
+    """Count the documents, each once, by "who", "when", "kind" and "folder"; keep each one's `most` frequent values."""
     each = list({document.document: document for document in documents}.values())
     days = [document.date for document in each if document.date]
     length = 7 if len({day[:7] for day in days}) <= _MOST_MONTHS else 4
@@ -95,9 +100,14 @@ def _people(documents: Sequence[Facts]) -> Counter[str]:
     """Count, for each person, the documents that name them."""
     counts: Counter[str] = Counter()
     for people, count in Counter(document.people for document in documents).items():
-        for person in {naming.shown(person) for person in json.loads(people)}:
+        for person in _shown(people):
             counts[person] += count
     return counts
+
+
+@lru_cache(_MOST_CACHED)
+def _shown(people: str) -> frozenset[str]:
+    return frozenset(map(naming.shown, json.loads(people)))
 
 
 def _counts(counts: Mapping[str, int], name: str, most: int) -> tuple[Count, ...]:

@@ -14,13 +14,13 @@ MOST: Final = 3
 """The most sentences quoted of each outcome."""
 
 _ALIKE: Final = 0.75
-"""The share of the shorter sentence's words from which two sentences say the same."""
+"""The share of the shorter sentence's words from which two sentences say the same: only one is quoted."""
 
 _WORD: Final = re.compile(r"\w+")
 
 
 def minutes(passages: Sequence[StoredPassage], kinds: Collection[Outcome]) -> dict[Outcome, list[Quote]]:
-    """Return the plainest sentences of each outcome in `kinds`, in the order in which they were said.
+    """Return the clearest sentences of each outcome in `kinds`, in the order in which they were said.
 
     `passages` are those of one meeting, in order; a `Quote` counts them from 1. Outcomes without a sentence are left
     out.

@@ -19,14 +19,14 @@ MOST_WORDS: Final = 100
 """The most different words of a request that are looked up; a longer request counts as holding a name."""
 
 _PASSAGES: Final = 20
-"""The number of passages in which the use of a word is examined."""
+"""The number of passages in which it is checked whether a word is written as a name."""
 
 _NUMBER_PASSAGES: Final = 100
 """The number of passages in which a number is searched for, the likeliest first."""
 
 _DIGITS, _SAME_RUN, _MOST_DIGITS = 5, 7, 40
-"""Counts of digits: the fewest of a number that is looked up; the run of digits that makes two numbers the same,
-whatever precedes or follows; and the most of a number that is looked up.
+"""Numbers of digits: the fewest in a number that is looked up; how many in a row two numbers must share to be the
+same, whatever the other digits; and the most in a number that is looked up.
 """
 
 _GROUP: Final = range(2, 13)
@@ -69,12 +69,12 @@ def holds_known_name(text: str, keywords: KeywordIndex, store: KnowledgeStore) -
 
 
 def _may_be_somebody(word: str) -> bool:
-    """Return whether the word may be a person's name: a stop word in small letters is none."""
+    """Return whether the word may be a person's name, which a stop word in small letters is not."""
     return len(word) > 1 and (word[0].isupper() or plain(word) not in STOP_WORDS - _NAMES_TOO)
 
 
 def _is_name(word: str, passages: Sequence[StoredPassage]) -> bool:
-    """Return whether these passages, all of which have the word in some form, use it as a name."""
+    """Return whether the passages, which all have the word in some form, use it as a name."""
     texts = [passage.text for passage in passages]
     if any(plain(inside) == word for text in texts for inside in _INSIDE.findall(text) if inside[0].isupper()):
         return True

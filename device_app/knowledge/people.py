@@ -45,7 +45,7 @@ class Person:
         return max(said, key=lambda name: (naming.is_full(name) and " " in name, said[name], name))
 
     def is_named_in(self, kinds: Iterable[str]) -> bool:
-        """Return whether documents of these kinds name the person."""
+        """Return whether documents of the given kinds name the person."""
         return any(sighting.source in kinds for sighting in self.sightings)
 
 
@@ -69,7 +69,9 @@ def resolve(sightings: Iterable[Sighting], mine: Sequence[str] = ()) -> list[Per
 
 
 class _Groups:
-    """Groups of the positions in a list of names: disjoint sets, each known by its smallest position."""
+    """Groups of the positions in a list of spellings, one group a person: disjoint sets, each known by its smallest
+    position.
+    """
 
     def __init__(self, named: Sequence[naming.Named]) -> None:
         self._named = named
@@ -88,7 +90,7 @@ class _Groups:
         return place
 
     def join(self, places: Iterable[int]) -> None:
-        """Merge the groups of these positions."""
+        """Merge the groups to which the given positions belong."""
         roots = sorted({self.root(place) for place in places})
         for other in roots[1:]:
             self._parents[other] = roots[0]

@@ -23,7 +23,7 @@ HOLDS: Final = 0.35
 """The share of the question's content that a sentence with the answer needs in order to prove the answer."""
 
 _FARTHER = 0.3
-"""How many more of the question's words a sentence or row needs for each rank by which its passage is lower."""
+"""How much a sentence's or row's score is lowered for each rank that its passage is below the best passage."""
 
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _WHETHER = re.compile(
@@ -63,8 +63,8 @@ class Subject:
         }
 
     def likeliest(self, passages: Sequence[StoredPassage], count: int) -> list[tuple[int, Unit]]:
-        """Return the `count` sentences and rows that share most words with the question, each after its passage's
-        index.
+        """Return the `count` sentences and rows that share most words with the question,
+        each as (passage index, unit).
         """
         scored = [
             (self._held(unit) - _FARTHER * place, place, unit)
@@ -74,7 +74,7 @@ class Subject:
         return [(place, unit) for _, place, unit in sorted(scored, key=lambda entry: -entry[0])[:count]]
 
     def proof(self, answer: str, passages: Sequence[StoredPassage]) -> Evidence | None:
-        """Return the sentence or row of these passages that proves the answer best; None if no sentence does."""
+        """Return the sentence or row of the passages that proves the answer best; None if no sentence does."""
         weighted = [
             (says_no, Evidence(number, unit.text, round(share, 3)))
             for number, passage in enumerate(passages, 1)
@@ -92,8 +92,8 @@ class Subject:
         return any(not unit.is_row or (self._share(unit) >= HOLDS and self._is_about(unit)) for unit in supporting)
 
     def _proofs(self, answer: str, passage: StoredPassage) -> Iterator[tuple[Unit, float, bool]]:
-        """Yield each sentence or row that proves the answer, its share of the question, and whether it and the answer
-        say "no".
+        """Yield each sentence or row that proves the answer, with the share of the question's words that it has, and
+        whether both it and the answer say "no".
         """
         decided = decision(answer) if asks_whether(self.asked.text) else ""
         own = [] if decided else self._own(answer)
@@ -176,13 +176,13 @@ class Subject:
 
 @lru_cache(maxsize=512)
 def _words_of(unit: Unit) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words of the sentence or row, and these words with those of its context."""
+    """Return the words of the sentence or row alone, and the words of it together with its context."""
     inside = frozenset(words.said(unit.text))
     return inside, inside | frozenset(words.said(unit.around))
 
 
 def _holds(own: Sequence[str], text: str) -> bool:
-    """Return whether all these words occur in the text; a long word may be part of another word."""
+    """Return whether all the words occur in the text; a long word may be part of another word."""
     held = set(words.said(text))
     long = [word for word in held if len(word) > 3]
     return all(

@@ -1,7 +1,7 @@
-"""Computes when events take place: recurrence rules by dateutil, within the days asked about (RFC 5545, 3.8.5).
+"""Computes when events take place: recurrence rules by dateutil, within the requested days (RFC 5545, 3.8.5).
 
-The work is bounded for any rule: a search begins shortly before these days, and is moved to the end of the calendar,
-where a rule without a match ends after at most 800 years.
+The work is bounded for any rule: a search begins shortly before the requested days, and all years are shifted to the
+end of the calendar, so that a rule without a match ends after at most 800 years.
 """
 
 from collections.abc import Iterable, Iterator
@@ -65,14 +65,15 @@ class Occurrence:
 
 
 def until(rule: str, end: datetime) -> str:
-    """Return the rule with this end, a local time in the event's zone, as its UNTIL."""
+    """Return the recurrence rule, ended at `end`, a local time in the event's zone, by its UNTIL."""
     return f"{rule};UNTIL={end.strftime(_UNTIL)}"
 
 
 def starts(rule: str, start: datetime, near: datetime | None = None) -> Iterator[datetime]:
-    """Yield the times of a rule in order, without those long before `near`. Raises ValueError for an invalid rule.
+    """Yield the times at which a recurrence rule repeats, in order. Raises ValueError for an invalid rule.
 
-    `rule` has no COUNT, and names the days of a month for FREQ=MONTHLY and YEARLY.
+    `rule` has no COUNT, and names the days of a month for FREQ=MONTHLY and YEARLY. Times long before `near` are left
+    out.
     """
     parts = dict(part.split("=", 1) for part in rule.split(";"))
     last = datetime.strptime(parts.pop("UNTIL"), _UNTIL) if "UNTIL" in parts else None
@@ -86,7 +87,9 @@ def starts(rule: str, start: datetime, near: datetime | None = None) -> Iterator
 
 
 def _restarted(parts: dict[str, str], start: datetime, near: datetime) -> datetime:
-    """Return a time, one or two intervals before `near`, from which the rule gives the same times as from its start."""
+    """Return a time, one or two intervals before `near`, from which the rule continues with the same times as from its
+    start.
+    """
     interval = int(parts.get("INTERVAL", 1))
     if unit := _UNITS.get(parts["FREQ"]):
         return start + max(0, (near - start) // (unit * interval) - 1) * interval * unit
@@ -122,7 +125,7 @@ def _of_event(
 ) -> Iterator[Occurrence]:
     """Yield an event's occurrences, and those that replace some of them.
 
-    `versions` are by the time that each replaces, in UTC; None is the event itself.
+    `versions` maps the time that a version replaces, in UTC, to that version, and None to the event itself.
     """
     whole = versions.get(None)
     for stored in versions.values():
@@ -144,7 +147,7 @@ def _of_event(
 
 
 def _moments(event: CalendarEvent, first: date, last: date) -> Iterator[Moment]:
-    """Yield the times of an event that may fall on these days, and some shortly before and after."""
+    """Yield an event's times that may fall on the days from `first` to `last`, and some just before and after."""
     begin, start = _wall(first) - timedelta(days=2) - event.lasts, _wall(event.start)
     end = _wall(last) + timedelta(days=3)
     by_rules: set[datetime] = set()

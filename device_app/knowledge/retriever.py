@@ -63,7 +63,7 @@ class Retriever:
         return fusion.fold([hit for hit in best if hit.score >= relevance], count)
 
     def beyond(self, query: Query, hits: Sequence[Hit]) -> list[str]:
-        """Return the question's words that occur neither in these passages nor in other files; see `beyond.words`."""
+        """Return the question's words that are missing in the files, if enough to matter; see `beyond.words`."""
         passages = [hit.passage for hit in hits]
         return beyond.words(query.text, passages, self.keywords.held, self.store.totals().passages)
 
@@ -85,8 +85,9 @@ class Retriever:
         ]
 
     def _scored(self, text: str, vector: Vectors, among: Ids | None, dated: Sequence[Ids]) -> list[Hit]:
-        """Return the candidates from the ids `among` (None: all), best first; `dated` has the passages of each day in
-        the question.
+        """Score the candidates of all searches and return them, best first.
+
+        `among` are the ids of the passages to search (None: all); `dated` has the passages of each day in the question.
         """
         cosines = self.vectors.cosines(vector)
         sides = [

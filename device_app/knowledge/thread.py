@@ -14,10 +14,10 @@ from storage.conversations import Turn
 
 
 def asked_in(turn: Turn, today: date) -> Query:
-    """Return the query of a stored turn. A question that a model answered without files is read without filters.
+    """Return the question of a stored turn as a query: its text, and the filters in it.
 
-    An interrupted turn does not always record whether files were used; a text with an invalid filter is read without
-    filters, too.
+    A question that a model answered without files is read without filters. An interrupted turn does not always record
+    whether files were used; a text with an invalid filter is read without filters, too.
     """
     if turn.record.get("model_only"):
         return query.whole(turn.question)

@@ -1,4 +1,7 @@
-"""Abstention: holds back `NOT_FOUND` while a trained model writes it, and words the abstention for the person."""
+"""Handles abstentions: a trained model writes the text `NOT_FOUND` if the passages do not contain the answer.
+
+That text is held back, and replaced by a sentence for the person.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,7 +14,7 @@ NOT_TOLD_THERE = "Your files have nothing on this, and the server's passages do 
 NOT_TOLD_ANYWHERE = "Neither your files nor the server's passages seem to answer this."
 
 NEAREST = "Nearest passages:"
-"""The heading of the passages that gave no answer."""
+"""The heading of the passages that are shown because they gave no answer."""
 
 NEAREST_SHOWN = 3
 """The most passages shown in place of an answer."""
@@ -20,7 +23,7 @@ _STEM = NOT_FOUND.rstrip(".")
 
 
 def not_told(hits: Sequence[Hit]) -> str:
-    """Return the sentence that says that these passages do not contain the answer."""
+    """Return the sentence for the person that the passages of `hits` do not contain the answer."""
     sides = {hit.side for hit in hits}
     if "server" not in sides:
         return NOT_TOLD
@@ -28,8 +31,8 @@ def not_told(hits: Sequence[Hit]) -> str:
 
 
 def nearest(read: Sequence[Hit], near: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the passages shown with an abstention: the first of those `near` the question, if all that were `read` are
-    among them; else those `read`.
+    """Return the passages shown when the model abstains: the first of those `near` the question, if all that were
+    `read` are among them; else those `read`.
     """
     known = {hit.passage.id for hit in near if hit.side == "device"}
     mine = all(hit.side == "device" and hit.passage.id in known for hit in read)
@@ -37,15 +40,18 @@ def nearest(read: Sequence[Hit], near: Sequence[Hit]) -> Sequence[Hit]:
 
 
 def relevance(hits: Iterable[Hit]) -> float | None:
-    """Return the highest score; None without passages, or if one is from a server, which scores by another measure."""
+    """Return the highest relevance score of the passages; None without passages, or if one is from a server, which
+    scores differently.
+    """
     given = list(hits)
     return max((hit.score for hit in given), default=None) if all(hit.side == "device" for hit in given) else None
 
 
 def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
-    """Yield the text of an answer that may be shown: no `NOT_FOUND` or beginning of it, and no blank answer.
+    """Yield the text of an answer that may be shown: not `NOT_FOUND`, the model's "no answer", and no blank answer.
 
-    Each piece is also appended to `said` as it comes, shown or not.
+    A beginning of `NOT_FOUND` is held back until more text comes. Each piece is also appended to `said` as it comes,
+    shown or not.
     """
     held, clear = "", False
     for piece in pieces:
@@ -60,5 +66,5 @@ def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
 
 
 def _may_become(text: str) -> bool:
-    """Return whether the text is `NOT_FOUND`, or the beginning of it."""
+    """Return whether the text is, or may become, `NOT_FOUND`: a model's statement that it has no answer."""
     return _STEM.startswith(text.lstrip()) or is_not_found(text)

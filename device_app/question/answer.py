@@ -16,7 +16,7 @@ from shared.types import Hit, StoredPassage
 SNIPPET_CHARACTERS = 240
 
 _QUERY, _QUERIES = 80, 3
-"""The most characters of a query, and the most queries of a round, that are shown to a person."""
+"""The limits for showing a round of retrieval on the server: characters of a query, and queries of the round."""
 
 Origin = Literal["qa_bank", "rule", "device", "cloud", "migrated", "aggregated"]
 
@@ -48,26 +48,26 @@ AT = "the server at "
 
 APART = "it was not written together: "
 WENT_ON = "this device wrote alone"
-"""The beginnings of the reasons why the server contributed less than the person asked for."""
+"""The beginnings of the sentences that say why the server contributed less than the person asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The passages being read, best first; sent again when more are read. The finished answer lists its own sources."""
+    """An event: the passages that the answer is written from, best first; sent again when more are read."""
 
     hits: Sequence[Hit]
 
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
-    """A piece of the answer's text."""
+    """An event: a piece of the answer's text was written."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """A round of retrieval on the server, sanitised for display: its pipeline, its queries, and its passages' ids."""
+    """An event: a round of retrieval on the server: its pipeline, queries and passages' ids, sanitised for display."""
 
     pipeline: str
     queries: tuple[str, ...]
@@ -80,7 +80,7 @@ class LookedUp:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A question answered before: its text, its cosine similarity with the new question, and when it was answered."""
+    """The earlier question whose kept answer is given: its text, its similarity (cosine), and when it was answered."""
 
     question: str
     similarity: float
@@ -159,7 +159,7 @@ class Answer:
 
     @property
     def origin(self) -> Origin:
-        """The side or cache that the answer came from."""
+        """Where the answer comes from: device, server, both, or a cache; see `presentation.ORIGINS`."""
         return "qa_bank" if self.matched else self.written
 
     @property
@@ -220,12 +220,12 @@ Events = Generator[Event, None, None]
 
 
 def fell_short(decided: Iterable[str]) -> Iterable[str]:
-    """Yield the reasons why the server did not contribute, which are always shown."""
+    """Yield those of the reasons that say why the server did not contribute; they are always shown."""
     return (reason for reason in decided if reason.startswith((APART, WENT_ON, AT)))
 
 
 def looked_up_line(looked_up: Mapping[str, Any]) -> str:
-    """Return a record's round as one line for a person: long queries are cut, and of many only a few are shown."""
+    """Return a round of retrieval on the server as one line for a person: long queries and long lists are cut."""
     queries = [safe_line(query) for query in looked_up["queries"]]
     shown = [f"“{query if len(query) <= _QUERY else query[: _QUERY - 1] + '…'}”" for query in queries[:_QUERIES]]
     more = [f"{len(queries) - _QUERIES} more"] if len(queries) > _QUERIES else []
@@ -242,17 +242,17 @@ def sources(hits: Sequence[Hit], *, whole: bool = False) -> list[dict[str, Any]]
 
 
 def own_sources(record: Mapping[str, Any]) -> list[int]:
-    """Return the ids of a record's sources that are stored on this device."""
+    """Return the ids of the sources that are stored on this device, from the record of a finished answer."""
     return [source["id"] for source in record["sources"] if source["side"] == "device"]
 
 
 def written_by(record: Mapping[str, Any]) -> str:
-    """Return the model that wrote a record's answer, with its hash."""
+    """Return the name and hash of the model that wrote an answer, from the answer's record."""
     return f"{record['model']} {record.get('model_hash', '')}".strip()
 
 
 def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) -> list[Hit]:
-    """Return a record's sources that still exist: own ones are in `passages`, by id; a server's are in the record."""
+    """Return an answer's sources that still exist: the person's own from `passages`, a server's from its `record`."""
     return [
         _public(source)
         if source["side"] == "server"
@@ -263,12 +263,12 @@ def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) ->
 
 
 def evidence_of(record: Mapping[str, Any], key: Literal["evidence", "nearest"] = "evidence") -> Evidence | None:
-    """Return the evidence of a record, or the sentence nearest to its answer; None if it has none."""
+    """Return the sentence that proves an answer, or the nearest one, from the answer's record; None if it has none."""
     return Evidence(**record[key]) if record.get(key) else None
 
 
 def unsupported(answer: Answer, hits: Sequence[Hit]) -> Answer:
-    """Turn an unsupported answer into an abstention with these passages; the answer's text becomes the guess."""
+    """Turn an unsupported answer into an abstention with the passages `hits`; the answer's text becomes the guess."""
     return replace(answer, text=not_told(hits), hits=hits, guess=answer.text, abstained=True, support="none", cut=False)
 
 

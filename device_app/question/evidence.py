@@ -25,8 +25,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The support found for an answer: the sentence that proves it, or else the `nearest` sentence, if one is near
-    enough.
+    """How well the sources support an answer, with the sentence that proves it, or else the `nearest` sentence, if one
+    is near enough.
 
     `support` is None if no evidence was searched for.
     """

@@ -40,6 +40,8 @@ class Looked:
     room: int = SMALL_BYTES
 
     def of(self, hits: Iterable[Hit]) -> tuple[Stale, ...]:
-        """Return the stale files to report with these sources: those that they cite, and all that are gone."""
+        """Return the changed or missing files to report with an answer: those that its sources cite, and all that are
+        gone.
+        """
         cited = {passage.path for hit in hits for passage in (hit.passage, *hit.copies)}
         return tuple(file for file in self.stale if file.state == "gone" or file.path in cited)

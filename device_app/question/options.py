@@ -10,17 +10,22 @@ Arrangement = Literal["prompt", "rows", "cheapest"]
 """How passages are arranged: all in one prompt, each in a row (engine sequence) of its own, or whichever is cheaper."""
 
 Reach = Literal["asked", "question", "fitting"]
-"""`link.together`: when data may leave for a question that goes beyond the files, without `--together`."""
+"""The values of the setting `link.together`: what may be sent if the files answer only a part of a question.
+
+The option `--together` overrides it.
+"""
 
 Aggregation = Literal["auto", "both", "device", "server", "scheduled"]
-"""`link.aggregation`: who settles the tokens of a joint answer by Algorithm 1."""
+"""The values of the setting `link.aggregation`: which side decides the tokens of a
+joint answer (DRAGON's Algorithm 1).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A model's way of answering: how many passages it gets, how they are arranged, and its `summaries`.
+    """How a model answers: how many passages it gets, how they are arranged, and whether it writes `summaries`.
 
-    Summaries of what was said about a subject are written by the model, or quoted from the files instead.
+    If it does not, a summary of what was said about a subject is quoted from the files instead.
     """
 
     passages: int
@@ -45,11 +50,11 @@ class Options:
     `evidence`: the sentence that supports the answer is searched for.
 
     `bare` identifies everything that determines an answer besides question, files and adapter; `adapter` is the hash of
-    the adapter to use, "" for none. `fresh` serves no kept answer. `public` lets the server be asked if the person's
+    the adapter to use, "" for none. `fresh` uses no kept answer. `public` lets the server be asked if the person's
     own files have nothing; the server's kept answers are served without that permission too, as nothing is sent for
     them. `reach` says which data may leave if the files answer only a part. `together` lets both sides write the answer
     in any case: then drafts of the answer leave and, with `open`, their distributions; `aggregation` then says who
-    settles tokens. `pipeline` is the server's pipeline; "" leaves the choice to the server. `model_only` lets the model
+    decides tokens. `pipeline` is the server's pipeline; "" leaves the choice to the server. `model_only` lets the model
     answer any question without files. `unsuited` says, for the person, why this device's model does not do so by
     itself, and which model would; "" if the model is large enough. `send` lets such a request be sent to the server,
     whatever names it contains. `weights_every` is the number of tokens after which the weights of several rows are
@@ -79,10 +84,10 @@ class Options:
     def fingerprint(self) -> str:
         """The fingerprint of everything that determines an answer besides question and files.
 
-        A kept answer with another fingerprint is not served.
+        A kept answer with another fingerprint is not given.
         """
         return self.fingerprint_with(self.adapter)
 
     def fingerprint_with(self, adapter: str) -> str:
-        """Return the fingerprint of answers with that adapter, as the engine may have refused the chosen one."""
+        """Return the fingerprint for answers with another adapter, as the engine may have refused the chosen one."""
         return f"{self.bare} {adapter}".rstrip()

@@ -56,7 +56,7 @@ class Request:
 
     @property
     def is_follow_up(self) -> bool:
-        """Whether the question is read with earlier exchanges."""
+        """Whether the question is a follow-up, which is read together with earlier questions and answers."""
         return bool(self.earlier)
 
     @property
@@ -66,13 +66,15 @@ class Request:
 
     @property
     def uses_rules(self) -> bool:
-        """Whether a rule may answer: unless the person asks for a model or a server to write."""
+        """Whether a rule may answer: not if the person wants a model or a server to write the answer."""
         options = self.options
         return not (options.model_only or options.send or options.together or options.pipeline)
 
     @property
     def uses_kept(self) -> bool:
-        """Whether a kept answer may be served; not if the files are quoted, which is as fast, and up to date."""
+        """Whether an answer kept from earlier may be given; not if the files are quoted, which is as fast, and up to
+        date.
+        """
         options = self.options
         return not (options.fresh or options.together or options.pipeline) and self.search_query == self.query
 

@@ -26,7 +26,9 @@ class ReadWhileTyping:
         return len(self.passages) + len(self.broken_off)
 
     def served(self, joined: Collection[int]) -> int:
-        """Return how many of the passages are among those whose states the answer has joined."""
+        """Return how many of the passages the answer has used; `joined` are the ids of passages whose cached states it
+        has used.
+        """
         return len({*self.passages, *self.broken_off} & set(joined))
 
     def as_json(self, joined: Collection[int]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from storage.private import write_private
 NEW_FILE = "# The settings of Jackdaw. `jackdaw config docs` explains each of them.\n"
 
 _WEIGHTS: Mapping[str, Literal["engine", "embedder"]] = {"model.name": "engine", "embedder.name": "embedder"}
-"""The settings that name an entry of the catalog, each with the kind of that entry."""
+"""The settings whose value names a model of the catalog, each with the kind of model."""
 
 
 def set_value(paths: Paths, key: str, value: str, place: str = "command line") -> Value:

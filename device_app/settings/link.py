@@ -17,9 +17,9 @@ class Link:
     together: Annotated[
         Literal["asked", "question", "fitting"],
         Meta(
-            description="What may be sent if your files answer a question only in part: asked, nothing without "
-            "--together or --send; question, the question, to get the server's passages; fitting, also drafts of the "
-            "answer where that is faster. Drafts repeat text of your files."
+            description="What may be sent if your files answer a question only in part. asked: nothing without "
+            "--together or --send. question: the question, to get the server's passages. fitting: also drafts of the "
+            "answer, where that is faster; they repeat text of your files."
         ),
     ] = "question"
     privacy: Annotated[
@@ -33,9 +33,9 @@ class Link:
     aggregation: Annotated[
         Literal["auto", "both", "device", "server", "scheduled"],
         Meta(
-            description="With link.privacy = open, who settles the tokens of an answer that both sides write: both; "
-            "device or server, that one alone; scheduled, whichever delays the answer less, changed while it is "
-            "written; auto, what measured fastest. With drafts there is nothing to choose."
+            description="With link.privacy = open, which side decides the tokens of an answer that both sides write: "
+            "both; device or server alone; scheduled, the one that delays the answer less at the moment; auto, the "
+            "fastest by measurement. With link.privacy = drafts, this setting has no effect."
         ),
     ] = "auto"
     spare: Annotated[
@@ -100,7 +100,8 @@ class Link:
         Meta(
             ge=1,
             le=1000,
-            description="Your reading speed in tokens per second, at which an answer is shown while it changes sides.",
+            description="Your reading speed in tokens per second. An answer is shown at this speed while it moves from "
+            "one side to the other.",
         ),
     ] = 8.0
     steady: Annotated[

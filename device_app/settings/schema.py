@@ -27,10 +27,10 @@ RETIRED = {
     "cache.reuse": "attention states are reused only where exact. For speed, set answer.arrangement = cheapest.",
     "cache.stride": "questions are always predicted five at a time; other numbers were no better.",
 }
-"""Removed settings of earlier versions, each with a hint about what replaces it."""
+"""Settings of earlier versions that no longer exist, each with a hint at what replaces it."""
 
 _SERVERS = "JACKDAW_SERVER_"
-"""The prefix of the companion server's environment variables, which this program ignores."""
+"""The prefix of environment variables that set the companion server, a separate program; this program ignores them."""
 
 
 _CONTEXT = 2048 if sys.platform == "android" else 4096
@@ -76,7 +76,7 @@ class Model:
             min_length=1,
             description="Write answers in fewer passes by drafting: auto drafts from what was read, where it is faster "
             "and the text stays the same; a smaller model of the same vocabulary, by name or as a GGUF file's path, "
-            "drafts as well; lookup drafts from what was read wherever it is faster; off never.",
+            "drafts as well; lookup drafts from what was read wherever it is faster; off never drafts.",
         ),
     ] = "auto"
 
@@ -109,13 +109,13 @@ class Answer:
         int, Meta(ge=0, le=2**32 - 1, description="Seed of the random choices: the same seed gives the same answer.")
     ] = 0
     passages: Annotated[
-        int, Meta(ge=0, le=100, description="Passages the model reads at a time; 0 takes what measured best.")
+        int, Meta(ge=0, le=100, description="Passages the model reads at a time; 0: the best number by measurement.")
     ] = 0
     arrangement: Annotated[
         Literal["auto", "prompt", "rows", "cheapest"],
         Meta(
-            description="How the model reads passages: prompt, all in one prompt; rows, each in its own prompt, mixing "
-            "the predictions; cheapest, the cheaper of both for each question; auto, what measured best."
+            description="How the model reads passages. prompt: all in one prompt. rows: each in its own prompt, mixing "
+            "the predictions. cheapest: the cheaper of both for each question. auto: the best by measurement."
         ),
     ] = "auto"
     # No distance was proven better than constant weights (`scripts/bench dragon`, weights).
@@ -124,15 +124,15 @@ class Answer:
         Meta(
             ge=0,
             le=1024,
-            description="Tokens after which the weights of passages read in rows are computed again, from the question "
-            "and the answer so far; 0: once, from the question. The server's part of a joint answer keeps its weights.",
+            description="Number of tokens after which the weights of passages read in rows are computed again, from "
+            "the question and the answer so far; 0: never. The server's part of a joint answer keeps its weights.",
         ),
     ] = 0
     summaries: Annotated[
         Literal["auto", "written", "quoted"],
         Meta(
             description="How to answer requests for a summary: written by the model, or quoted from your files; "
-            "auto takes what measured best for the model."
+            "auto takes what was best for the model by measurement."
         ),
     ] = "auto"
     relevance: Annotated[float, Meta(ge=0, le=1, description="Least relevance score of a passage to answer from.")] = (
@@ -174,8 +174,8 @@ class Cache:
     predict_from: Annotated[
         Literal["passages", "abstracts", "questioner"],
         Meta(
-            description="How questions about new files are predicted: passages, from the form of each passage; "
-            "abstracts, from summaries the model writes; questioner, as passages, and by a model trained to ask."
+            description="How questions about new files are predicted. passages: from the form of each passage. "
+            "abstracts: from summaries the model writes. questioner: as passages, and by a model trained to ask."
         ),
     ] = "questioner"
     qa_mb: Annotated[float, Meta(ge=0, le=1_000_000, description="Most megabytes of saved answers.")] = 100.0

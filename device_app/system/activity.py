@@ -44,7 +44,9 @@ class Activity:
                 os.close(descriptor)
 
     def mark(self) -> bytes:
-        """Return the file's content for `changed`, which compares it later; b"" if the file cannot be read."""
+        """Return the file's content, by which `changed` later tells whether a question was asked; b"" if it cannot be
+        read.
+        """
         try:
             return self.path.read_bytes()
         except OSError:

@@ -2,13 +2,14 @@
 
 Android has one lock for all of Termux. So each process that needs it keeps a file of its own locked, and the last
 process to end releases the wake lock. The system unlocks the files of a killed process, so that the next Jackdaw
-process can release a wake lock left behind.
+process can release a wake lock left behind. Termux's commands run beside the work; what they kept awake for does not
+wait for one that hangs.
 """
 
 import fcntl
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,7 +21,7 @@ GRACE_S = 1.0
 """Seconds to wait before taking the lock: the screen is still on then, and most answers end sooner."""
 
 _WAIT_S = 2 * phone.SECONDS
-"""Seconds to wait for another Jackdaw process that takes or releases the lock."""
+"""Seconds to wait for another Jackdaw process that releases the lock."""
 
 
 @contextmanager
@@ -31,11 +32,13 @@ def awake(folder: Path) -> Iterator[None]:
         return
     over = threading.Event()
     mine: list[_Held] = []
+    answered: list[bool] = []
 
     def take() -> None:
         if not over.wait(GRACE_S):
             with suppress(NotWritable, OSError):  # a full disk: the phone may sleep, and the answer takes longer
                 mine.append(_take(folder))
+                answered.append(phone.call("termux-wake-lock", is_over=over.is_set).is_answer)
 
     thread = threading.Thread(target=take, name="awake", daemon=True)
     thread.start()
@@ -45,7 +48,7 @@ def awake(folder: Path) -> Iterator[None]:
         over.set()
         thread.join()
         for held in mine:
-            _give_back(folder, held)
+            _give_back(folder, held, phone.call if any(answered) else phone.send)
 
 
 def clear_up(folder: Path) -> bool:
@@ -84,22 +87,21 @@ class _Held:
 
 
 def _take(folder: Path) -> _Held:
-    """Take the wake lock. Raises NotWritable, OSError."""
+    """Record, by a locked file, that this process needs the phone's wake lock. Raises NotWritable, OSError."""
     private_folder(folder)
     with _alone(folder), to_be_written(f"write into {folder}"):
-        held = _Held(folder / f"{os.getpid()}-{threading.get_ident()}.held")
-        phone.call("termux-wake-lock")
-    return held
+        return _Held(folder / f"{os.getpid()}-{threading.get_ident()}.held")
 
 
-def _give_back(folder: Path, held: _Held) -> None:
+def _give_back(folder: Path, held: _Held, run: Callable[[str], object]) -> None:
+    """Release the phone's wake lock, unless other Jackdaw processes need it. `run` runs a command of Termux."""
     with _alone(folder):
         held.end()
         dead, living = _holders(folder)
         for file in dead:
             file.unlink(missing_ok=True)
         if not living:
-            phone.call("termux-wake-unlock")
+            run("termux-wake-unlock")
 
 
 def _holders(folder: Path) -> tuple[list[Path], list[Path]]:
@@ -121,7 +123,9 @@ def _holders(folder: Path) -> tuple[list[Path], list[Path]]:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let one Jackdaw process at a time take or release the wake lock; after `_WAIT_S`, proceed without it."""
+    """Let only one Jackdaw process at a time record its need or release the wake lock; after `_WAIT_S`, proceed without
+    waiting.
+    """
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / "lock", timeout=_WAIT_S, mode=0o600)

@@ -16,7 +16,7 @@ _JOULES, _COULOMBS = 3600e-6, 3600e-6
 """The joules in one µWh, and the coulombs in one µAh."""
 
 _STEP = 10_000 * _JOULES, 1_000 * _COULOMBS
-"""The resolution of ACPI's counters: 10 mWh in joules, and 1 mAh in coulombs."""
+"""The resolution of the battery counters that ACPI reports: 10 mWh in joules, and 1 mAh in coulombs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _percent(batteries: Sequence[Path]) -> float | None:
 
 
 def _is_own(supply: Path) -> bool:
-    """Return whether the supply is a battery inside the device itself, not one of a mouse or another accessory."""
+    """Return whether a power supply is a battery inside the device itself, not one of a mouse or another accessory."""
     return (
         _text(supply / "type") == "Battery"
         and _text(supply / "scope", "System") != "Device"
@@ -183,7 +183,7 @@ def _said(file: Path) -> str:
 
 
 def _holds(rule: Callable[[Path], bool], supply: Path) -> bool:
-    """Return whether the rule holds for a supply; False if the supply has been removed meanwhile."""
+    """Return whether `rule` is true for a battery or plug; False if it has been removed meanwhile."""
     with suppress(OSError):
         return rule(supply)
     return False

@@ -34,7 +34,7 @@ def recent(ledger: Ledger, now: float) -> Ledger:
 
 
 def spend(ledger: Ledger, now: float, tokens: int, joules: float) -> Ledger:
-    """Return the ledger with these tokens and joules added."""
+    """Return the ledger (the work of the last hour) with the tokens and joules added."""
     *earlier, last = recent(ledger, now) or (Spent(now, 0, 0.0),)
     if last.at // _MINUTE_S == now // _MINUTE_S:
         return (*earlier, Spent(now, last.tokens + tokens, last.joules + joules))
@@ -42,12 +42,14 @@ def spend(ledger: Ledger, now: float, tokens: int, joules: float) -> Ledger:
 
 
 def estimated_joules(parameters: int, tokens: int, joules_per_gflop: float) -> float:
-    """Return the estimated energy to read or write these tokens: each takes two operations per parameter."""
+    """Return the estimated energy in joules to read or write a number of tokens: each takes two operations per
+    parameter.
+    """
     return 2 * parameters * tokens / 1e9 * joules_per_gflop
 
 
 def why_spent(ledger: Ledger, now: float, rules: Rules) -> str | None:
-    """Return which budget is used up, as a phrase; None if neither is."""
+    """Return which budget of background work is used up, as a phrase; None if neither is."""
     spent = recent(ledger, now)
     if sum(entry.tokens for entry in spent) >= rules.tokens_per_hour:
         return f"the limit of {rules.tokens_per_hour:,} tokens per hour is used up"
@@ -57,7 +59,7 @@ def why_spent(ledger: Ledger, now: float, rules: Rules) -> str | None:
 
 
 def read_ledger(file: Path) -> Ledger:
-    """Return the ledger in the file; an empty one if there is none or it is unreadable."""
+    """Return the record of the last hour's work in the file; an empty one if there is none or it is unreadable."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=Ledger)
     except (OSError, ValueError, msgspec.DecodeError):
@@ -65,5 +67,5 @@ def read_ledger(file: Path) -> Ledger:
 
 
 def write_ledger(file: Path, ledger: Ledger) -> None:
-    """Replace the ledger in the file. Raises NotWritable."""
+    """Replace the record of the last hour's work in the file. Raises NotWritable."""
     write_private(file, msgspec.json.encode(ledger).decode())

@@ -4,6 +4,7 @@ import atexit
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -48,6 +49,26 @@ def output(
             raise
         finally:
             atexit.unregister(kill)
+
+
+def leave(shell: str, command: Sequence[str], seconds: float) -> None:
+    """Start a command whose output does not matter, and return at once.
+
+    The shell kills it and its process group after `seconds`, also if this program has ended by then. Raises OSError if
+    the shell cannot be started.
+    """
+    process = subprocess.Popen(
+        (shell, "-c", _BOUNDED, f"{seconds:g}", *command),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    threading.Thread(target=process.wait, name="left", daemon=True).start()  # so that no ended process is left over
+
+
+_BOUNDED = '{ sleep "$0"; kill -KILL 0; } & "$@"; kill -KILL 0'
+"""A shell script that runs the command in $@ for at most $0 seconds, then kills its own process group (process 0)."""
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

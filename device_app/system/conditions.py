@@ -3,7 +3,6 @@
 Background work and the cost of an answer's energy are decided by these conditions.
 """
 
-import subprocess
 import threading
 import time
 from collections import deque
@@ -16,7 +15,6 @@ import psutil
 
 from device_app.system import battery, phone
 from device_app.system.battery import Reading, Supply
-from device_app.system.commands import output
 
 PACE_S = 0.5
 """Seconds between two readings during work, so that an unplugged cable is noticed within a second."""
@@ -24,6 +22,7 @@ PACE_S = 0.5
 _COST = 20
 """The shortest pause after a reading, in multiples of the reading's duration: reading a phone's battery is slow."""
 
+_STATUS = "termux-battery-status"
 _TERMUX_S = 2.0
 """Seconds to wait for the phone's command, which hangs if its companion app is missing."""
 
@@ -64,7 +63,7 @@ class Sensors:
 
     def __init__(self) -> None:
         self._load = _LoadOfOthers()
-        self._termux = phone.find("termux-battery-status")
+        self._is_phone = phone.find(_STATUS) is not None
 
     def read(self) -> Conditions:
         """Read all conditions except `quiet_s`. Takes a millisecond; on a phone up to two seconds."""
@@ -72,7 +71,7 @@ class Sensors:
 
     def power(self) -> Conditions:
         """Read only power, charge and heat. Takes as long as `read`."""
-        power = _phone(self._termux) if self._termux else _computer()
+        power = _phone() if self._is_phone else _computer()
         return replace(power, temperature_c=_processor_c())
 
     def charge(self) -> Reading | None:
@@ -135,7 +134,7 @@ class Latest:
 
 
 class _LoadOfOthers:
-    """The share of the processor that other programs used in the last seconds.
+    """Measures the share of the processor that other programs used in the last seconds.
 
     The system's load average would include the background work, which would then stop itself.
     """
@@ -201,11 +200,11 @@ def _credible(value: float | None, least: float, most: float) -> float | None:
     return value if value is not None and least <= value <= most else None
 
 
-def _phone(command: str) -> Conditions:
+def _phone() -> Conditions:
     """Return the conditions that `termux-battery-status` reports."""
     try:
-        said = msgspec.json.decode(output((command,), _TERMUX_S), type=_Battery)
-    except (OSError, RecursionError, ValueError, msgspec.DecodeError, subprocess.TimeoutExpired):
+        said = msgspec.json.decode(phone.call(_STATUS, seconds=_TERMUX_S).printed, type=_Battery)
+    except (RecursionError, ValueError, msgspec.DecodeError):  # also where it prints nothing
         return Conditions()
     return Conditions(
         on_mains=said.on_mains,

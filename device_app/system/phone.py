@@ -1,8 +1,8 @@
 """Detects whether this device is a phone under Termux, and runs Termux's commands there. Independent of models.
 
 A `termux-*` command talks to the companion app Termux:API. The command hangs if that app is missing, and prints an
-object with `error` if Android denies a permission. So each call is limited in time and output, and its problem is
-described in words.
+object with `error` if Android denies a permission. So each call is limited in time and output, its problem is described
+in words, and a command that did not answer is not waited for again soon.
 """
 
 import os
@@ -10,12 +10,18 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 SECONDS = 3.0
-"""Seconds to wait for a command that shows no dialog; a phone takes up to one."""
+"""Seconds to wait for a command that shows no dialog; a phone takes up to one second."""
+
+SILENT_S = 600.0
+"""Seconds after a time-out for which a command counts as silent and is not run, unless it has answered this process
+before: an answer waits for it once at most.
+"""
 
 _MOST_AT_ONCE = 2
 """The most Termux commands that this process runs at the same time: Android kills a program with many processes."""
@@ -23,7 +29,17 @@ _MOST_AT_ONCE = 2
 _PERMISSION = "to use this command: "
 """The words before the permission's name in a reply that denies it."""
 
+_SLOT_S = 0.05
+"""Seconds between checks whether a call has to be given up, while it waits for other calls to end."""
+
 _slots = threading.BoundedSemaphore(_MOST_AT_ONCE)
+_answered: set[str] = set()
+"""The paths of the commands that have ended in time at least once: a later time-out does not mean that the companion
+app is missing.
+"""
+
+_timed_out: dict[str, float] = {}
+"""When each silent command last timed out (monotonic clock), by its path; only commands without a dialog."""
 
 
 def is_phone(environment: Mapping[str, str] | None = None, platform: str | None = None) -> bool:
@@ -64,10 +80,18 @@ class Reply:
         return not self.problem
 
 
-def call(name: str, *arguments: str, seconds: float | None = None) -> Reply:
-    """Run one of Termux's commands, for at most `seconds` (by default SECONDS).
+class _Over(Exception):
+    """Ends a running command whose reply nobody needs any more."""
 
-    Raises nothing: if it is missing, hangs or is denied, the reply has a `problem`.
+
+def call(
+    name: str, *arguments: str, seconds: float | None = None, is_over: Callable[[], bool] = lambda: False
+) -> Reply:
+    """Run one of Termux's commands, for at most `seconds` (by default SECONDS), after waiting as long for others.
+
+    Raises nothing: if it is missing, hangs or is denied, the reply has a `problem`. A command that never answered, and
+    did not within SECONDS, is not run again for SILENT_S. Once `is_over()`, the command is ended and not waited for any
+    more.
     """
     import subprocess
 
@@ -77,16 +101,54 @@ def call(name: str, *arguments: str, seconds: float | None = None) -> Reply:
     if path is None:
         package = "termux-services" if name.startswith("sv-") else "termux-api"
         return Reply(name, problem=f"{name} is not installed. Run: pkg install {package}")
-    with _slots:
-        began = time.monotonic()
-        try:
-            printed, problem = output((path, *arguments), most), ""
-        except subprocess.TimeoutExpired:
-            printed, problem = b"", _silent(name, most)
-        except (OSError, ValueError) as error:
-            printed, problem = b"", f"{name} cannot be run: {str(error).lower()}. Run: pkg reinstall termux-api"
-        ms = (time.monotonic() - began) * 1000
+    began = time.monotonic()
+    if began - _timed_out.get(path, -SILENT_S) < SILENT_S:
+        return Reply(name, problem=_silent(name, most))
+
+    def look() -> None:
+        if is_over():
+            raise _Over
+
+    printed, problem = b"", ""
+    try:
+        with _slot(began + most, look):
+            printed = output((path, *arguments), most, look)
+        _answered.add(path)
+    except TimeoutError:
+        problem = f"{name} was not run, because other commands of Termux did not end within {most:g} seconds"
+    except subprocess.TimeoutExpired:
+        problem = _silent(name, most)
+        if most <= SECONDS and path not in _answered:
+            _timed_out[path] = time.monotonic()
+    except _Over:
+        problem = f"{name} was ended before it answered"
+    except (OSError, ValueError) as error:
+        problem = f"{name} cannot be run: {str(error).lower()}. Run: pkg reinstall termux-api"
+    ms = (time.monotonic() - began) * 1000
     return Reply(name, printed, ms, problem or _denied(name, printed))
+
+
+def send(name: str, *arguments: str) -> None:
+    """Run one of Termux's commands without waiting for it; it is ended after SECONDS. Raises nothing."""
+    from device_app.system.commands import leave
+
+    path, shell = find(name), find("sh")
+    if path and shell:
+        with suppress(OSError):
+            leave(shell, (path, *arguments), SECONDS)
+
+
+@contextmanager
+def _slot(end: float, look: Callable[[], object]) -> Iterator[None]:
+    """Wait until fewer than `_MOST_AT_ONCE` commands of Termux run. Raises TimeoutError at the monotonic time `end`."""
+    while not _slots.acquire(timeout=_SLOT_S):
+        look()
+        if time.monotonic() > end:
+            raise TimeoutError
+    try:
+        yield
+    finally:
+        _slots.release()
 
 
 def call_json(name: str, *arguments: str, seconds: float | None = None) -> tuple[object, Reply]:
@@ -164,8 +226,8 @@ def flavour(environment: Mapping[str, str]) -> str:
 def mixed(environment: Mapping[str, str], listed: Sequence[Source]) -> str:
     """Return what is wrong with the origins of Termux and its add-ons; "" if nothing is wrong.
 
-    Builds of the Play Store lack messages and calls. Builds from different origins are signed by different keys, and do
-    not work together.
+    Builds of Termux from the Play Store cannot read messages and calls. Builds from different origins are signed by
+    different keys, and do not work together.
     """
     stores = {source.app: source.installer == PLAY_STORE for source in listed}
     if flavour(environment) == _FLAVOURS["GOOGLE_PLAY_STORE"] or stores.get("com.termux"):

@@ -2,7 +2,7 @@
 shares text or a file with it, and a shortcut that opens Jackdaw.
 
 A file of the person's is moved aside, never overwritten. The hash of each file is recorded before the file is written,
-so that after a kill at any moment the next run can tell Jackdaw's files from the person's.
+so that, even after this process was killed, the next run can tell Jackdaw's files from the person's.
 """
 
 import hashlib
@@ -59,7 +59,10 @@ def units(program: Path, environment: Mapping[str, str]) -> Sequence[Unit]:
 
 
 def standing(unit: Unit, record: Record) -> Standing:
-    """Return the state of a file. A link, a folder, and a file that cannot be read count as the person's own."""
+    """Return whether a file is missing, written by Jackdaw, outdated, or the person's own.
+
+    A link, a folder, and a file that cannot be read count as the person's own.
+    """
     if not unit.path.is_symlink() and not unit.path.exists():
         return "missing"
     content = _content(unit.path)

@@ -20,7 +20,7 @@ READING, PREPARING = "reads changed files", "prepares answers"
 """The texts of the notification while background work reads files, and while it fills the caches."""
 
 _MOST_FAILURES = 2
-"""The number of failures in a row after which no more notifications are shown: the companion app is missing."""
+"""The number of failures in a row after which no more notifications are shown, as the companion app must be missing."""
 
 
 class Notice:
@@ -31,7 +31,7 @@ class Notice:
         self._name, self._title, self._pause = f"jackdaw-{name}", title, pause
         self._changed = threading.Condition()
         self._text = ""
-        self._over = self._is_shown = False
+        self._over = self._is_shown = self._answers = False
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> "Notice":
@@ -61,7 +61,8 @@ class Notice:
             self._thread = None
         if self._is_shown:
             self._is_shown = False
-            phone.call("termux-notification-remove", self._name)
+            remove = phone.call if self._answers else phone.send  # the work does not wait for a command that hangs
+            remove("termux-notification-remove", self._name)
 
     def _run(self) -> None:
         pause, sent, failures = AFTER_S, "", 0
@@ -73,7 +74,9 @@ class Notice:
                 text, pause = self._text, EVERY_S
             if text != sent:
                 self._is_shown = True  # also if the command is killed: it may have been heard
-                failures = 0 if phone.call("termux-notification", *self._arguments(text)).is_answer else failures + 1
+                reply = phone.call("termux-notification", *self._arguments(text), is_over=lambda: self._over)
+                self._answers = reply.is_answer
+                failures = 0 if reply.is_answer else failures + 1
                 sent = text
 
     def _arguments(self, text: str) -> Sequence[str]:

@@ -3,6 +3,7 @@
 Pure but for `program`, `install` and `uninstall`. Uses no package manager and needs only the person's own rights.
 """
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from typing import Literal
 
 from device_app.system.phone import is_phone, prefix
 from shared.errors import NotWritable, UsageError
+from shared.printable import safe_line
 from storage.paths import HOME_VARIABLE
 from storage.private import write_private
 
@@ -25,14 +27,17 @@ JOB_ID = "52135"
 PERIOD_MS = 900_000
 """15 minutes in milliseconds, the shortest period that phones allow."""
 
+_SCHEDULER, _CANCEL = "termux-job-scheduler", "--cancel"
+_MOST_SAID = 200  # characters of a command's output that a message quotes
 _WAIT_S = 20.0
+_SCHEDULED = re.compile(r"\bresponse 1\b")  # JobScheduler.RESULT_SUCCESS; a refusal has exit code 0, too
 
 Kind = Literal["systemd", "launchd", "termux"]
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A file to write; `executable` sets its executable bit."""
+    """A file of a service definition; `executable` sets its executable bit."""
 
     path: Path
     text: str
@@ -51,7 +56,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The result of one command of a service manager; `problem` is None if the command succeeded."""
+    """The result of one command of a service manager (systemd, launchd, Termux); `problem` is None if it succeeded."""
 
     command: str
     problem: str | None
@@ -143,7 +148,8 @@ def _launchd(program: Path, own: Mapping[str, str], home: Path, user: int) -> Se
 
 
 def _termux(program: Path, own: Mapping[str, str], home: Path, prefix: Path) -> Service:
-    """Return a resident service, and a job that does its work while charging if Android has ended the service.
+    """Return a service that runs all the time, and a job that does its work while charging if Android has ended the
+    service.
 
     `own` are the environment variables that both get.
     """
@@ -154,7 +160,7 @@ def _termux(program: Path, own: Mapping[str, str], home: Path, prefix: Path) -> 
     call += f" {shlex.quote(str(program))} daemon"
     log = f"exec svlogd -tt {shlex.quote(str(prefix / 'var' / 'log' / 'sv' / NAME))}\n"
     schedule = (
-        *("termux-job-scheduler", "--job-id", JOB_ID, "--script", str(job), "--period-ms", str(PERIOD_MS)),
+        *(_SCHEDULER, "--job-id", JOB_ID, "--script", str(job), "--period-ms", str(PERIOD_MS)),
         # Require the least of the network: by default a job waits for a network, and an offline phone would never run
         # it.
         *("--charging", "true", "--battery-not-low", "true", "--persisted", "true", "--network", "none"),
@@ -167,7 +173,7 @@ def _termux(program: Path, own: Mapping[str, str], home: Path, prefix: Path) -> 
             Unit(job, f"{shell}{call} run-once --when-idle\n", executable=True),
         ),
         start=(("sv-enable", NAME), schedule),
-        end=(("sv-disable", NAME), ("termux-job-scheduler", "--cancel", "--job-id", JOB_ID)),
+        end=(("sv-disable", NAME), (_SCHEDULER, _CANCEL, "--job-id", JOB_ID)),
     )
 
 
@@ -188,7 +194,10 @@ def install(service: Service) -> list[Told]:
 
 
 def works(service: Service, reports: Sequence[Told]) -> bool:
-    """Return whether the service was started. On a phone, the resident service or the job is enough."""
+    """Return whether the service was started, from the results of its commands.
+
+    On a phone, the resident service or the job is enough.
+    """
     succeeded = [report.problem is None for report in reports]
     return any(succeeded) if service.kind == "termux" else all(succeeded)
 
@@ -225,4 +234,7 @@ def _run(command: Sequence[str]) -> Told:
         return Told(name, (error.strerror or "the command cannot be run").lower())
     if done.returncode:
         return Told(name, (done.stderr or done.stdout).strip() or f"the command ended with code {done.returncode}")
+    if command[0] == _SCHEDULER and _CANCEL not in command and not _SCHEDULED.search(done.stdout):
+        said = safe_line(done.stdout).strip()[:_MOST_SAID]
+        return Told(name, "Android did not schedule the job" + (f": {said}" if said else ""))
     return Told(name, None)

@@ -9,7 +9,7 @@ from shared.errors import NothingFound, PhoneSilent
 LISTEN: Final = "termux-dialog"
 SPEAK: Final = "termux-tts-speak"
 
-_LISTEN_S: Final = 90.0
+LISTEN_S: Final = 90.0
 """Seconds to wait for the dialog in which the person speaks."""
 
 _SPEAK_S, _CHARACTERS_A_SECOND = 15.0, 6.0
@@ -27,7 +27,7 @@ def have(command: str) -> None:
 
 def listen(title: str) -> str:
     """Return what a person says into the phone's dialog. Raises PhoneSilent; NothingFound if nothing was heard."""
-    said, reply = phone.call_json(LISTEN, "speech", "-t", title, seconds=_LISTEN_S)
+    said, reply = phone.call_json(LISTEN, "speech", "-t", title, seconds=LISTEN_S)
     if not isinstance(said, dict):
         raise PhoneSilent(f"The phone did not listen: {reply.problem or f'{LISTEN} prints no answer'}.")
     text = said.get("text")

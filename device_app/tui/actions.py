@@ -1,6 +1,6 @@
 """All actions of the app, each declared once; keys, slash commands, palette, help and footer are built from them.
 
-Pure: uses no widget. An action `regen` of the chat is implemented by `ChatScreen.action_regen`.
+Pure: uses no widget. For example, the chat's action with the id `regen` is implemented by `ChatScreen.action_regen`.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -61,7 +61,7 @@ class Action:
 
     @property
     def call(self) -> str:
-        """The text of the call that the action's key binding or a click on the action makes."""
+        """The Textual action, such as "screen.regen", that the action's key or a click on it runs."""
         if self.place is Place.CHAT:
             return f"screen.perform('{self.id}')"
         return f"{'app' if self.place is Place.APP else 'screen'}.{self.id}"
@@ -184,7 +184,7 @@ RARE = ("fetch", "suspend", "send", "together")
 def available(action: Action, states: Collection[AppState]) -> bool:
     """Return whether the action is possible: all states that it needs hold, except `READING`.
 
-    READING, a focus that makes letters keys, only decides whether the footer shows the key.
+    READING, the state in which letters act as keys, only decides whether the footer shows the key.
     """
     return action.needs - {AppState.READING} <= set(states)
 
@@ -192,7 +192,8 @@ def available(action: Action, states: Collection[AppState]) -> bool:
 def hints(states: Collection[AppState], place: Place = Place.CHAT) -> Iterator[Action]:
     """Yield the actions whose keys a screen's footer shows, in order: first the screen's own, then the app's.
 
-    An action needs a hint, its states and a key that no earlier action has.
+    An action is shown if it has a footer word (`hint`), all `states` that it needs hold, and no earlier action has its
+    key.
     """
     taken: set[str] = set()
     for action in (*of(place), *of(Place.APP)):
@@ -208,7 +209,7 @@ def hint_of(action: Action, states: Collection[AppState]) -> str:
 
 
 def of(place: Place) -> tuple[Action, ...]:
-    """Return the actions of one screen, in order."""
+    """Return the actions of one screen, in the order of their declaration."""
     return tuple(action for action in ACTIONS if action.place is place)
 
 
@@ -281,7 +282,7 @@ def parse(text: str) -> tuple[Action, str]:
 
 
 def _rank(action: Action) -> int:
-    """Return the sort rank of an action that was never used; actions in neither `USUAL` nor `RARE` are in between."""
+    """Return the sort rank of an action that was never used: first those in `USUAL`, last those in `RARE`."""
     if action.id in RARE:
         return len(USUAL) + 1 + RARE.index(action.id)
     return USUAL.index(action.id) if action.id in USUAL else len(USUAL)

@@ -37,7 +37,7 @@ _HARMLESS = Harmless()
 
 
 class JackdawApp(ChoosingApp):
-    """The terminal app. It has one user."""
+    """The terminal app for one user, built with Textual."""
 
     TITLE = "Jackdaw"
     CSS_PATH: ClassVar = ["jackdaw.tcss"]
@@ -110,12 +110,14 @@ class JackdawApp(ChoosingApp):
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def _handle_exception(self, error: Exception) -> None:
-        """Ignore missing widgets while the app ends, as a screen that is removed during its construction lacks some."""
+        """Ignore errors about missing widgets while the app ends: a screen removed
+        during its construction lacks some.
+        """
         if self.return_code is None or not isinstance(error, (QueryError, MountError)):
             super()._handle_exception(error)
 
     def on_unmount(self) -> None:
-        """Stop the app's threads, which end within one batch of the model."""
+        """Stop the app's threads; a running model stops after its current batch."""
         self.parts.close()
 
     def available(self) -> list[Action]:
@@ -140,7 +142,7 @@ class JackdawApp(ChoosingApp):
         await self.run_action(("", action.id, (given,) if action.takes else ()), screen)
 
     async def open_area(self, place: Place) -> AreaScreen:
-        """Show the screen of a place, replacing any other screens above the chat."""
+        """Show the screen for a `Place`, such as the settings, in place of any other screens above the chat."""
         while self.screen is not self._chat:
             if isinstance(self.screen, AreaScreen) and self.screen.PLACE is place:
                 return self.screen
@@ -150,7 +152,7 @@ class JackdawApp(ChoosingApp):
         return screen
 
     def _area(self, place: Place) -> AreaScreen:
-        """Return a new screen of that place, and import the screen's module for that."""
+        """Return a new screen for a `Place`, such as the settings; its module is imported only then."""
         if place is Place.KNOWLEDGE:
             from device_app.tui.knowledge.screen import KnowledgeScreen
 
@@ -223,7 +225,7 @@ class JackdawApp(ChoosingApp):
 
     @on(Suggestions.Chosen)
     async def _suggested(self, event: Suggestions.Chosen) -> None:
-        """Ask the suggested question in a new conversation, as follow-ups are not answered from kept answers."""
+        """Ask the suggested question in a new conversation: as a follow-up, it would not get its prepared answer."""
         while self.screen is not self._chat:
             self.pop_screen()
         await self._chat.ask_in_new_conversation(event.question)

@@ -23,9 +23,9 @@ from shared.errors import JackdawError
 
 
 class AreaScreen(Screen[None]):
-    """The base of a screen other than the chat.
+    """The base class of every screen except the chat.
 
-    Subclasses set their place, compose `body` and define `action_ID` methods.
+    Subclasses set `PLACE`, compose `body` and define a method `action_ID` for each of their actions.
 
     Blocking work runs in a worker, through `records` or another part of `tui/edge`; `trying` shows its errors.
     """
@@ -33,7 +33,7 @@ class AreaScreen(Screen[None]):
     PLACE: ClassVar[Place]
 
     def __init_subclass__(cls) -> None:
-        """Bind the keys of the place's actions, the letters of the app's actions, and the subclass's own bindings."""
+        """Bind the keys of the screen's actions, the letters of the app's actions, and the subclass's own bindings."""
         if "PLACE" in vars(cls):  # otherwise its base class is bound already
             keys = [*letters(cls.PLACE).items(), *((action.key, action) for action in of(cls.PLACE) if action.key)]
             own: list[BindingType] = [Binding(key, action.call, action.title, show=False) for key, action in keys]
@@ -63,7 +63,10 @@ class AreaScreen(Screen[None]):
         self.status.states = self.states()
 
     def states(self) -> frozenset[AppState]:
-        """Return the initial states. READING lets letters act as keys unless an input has the focus."""
+        """Return the initial states of the screen.
+
+        In the state READING, letters act as keys unless an input has the focus.
+        """
         return frozenset({AppState.READING})
 
     def action_back(self) -> None:

@@ -36,7 +36,7 @@ class ChoosingApp(KeyedApp):
 
     @abstractmethod
     async def open_area(self, place: Place) -> AreaScreen:
-        """Show the screen of a place, such as the settings."""
+        """Show the screen for a `Place`, such as the settings."""
 
     async def setting_changed(self, key: str) -> None:
         """Apply a setting that was written to the settings file."""
@@ -47,7 +47,10 @@ class ChoosingApp(KeyedApp):
             self.parts.reopen()
 
     def _dress(self, look: settings.App) -> None:
-        """Apply theme and motion of `look`. The variable TEXTUAL_ANIMATIONS can reduce the motion, not add any."""
+        """Apply the theme and the setting for animations of `look`.
+
+        The variable TEXTUAL_ANIMATIONS can reduce the animations, not add any.
+        """
         self.theme = look.theme
         self.animation_level = constants.TEXTUAL_ANIMATIONS if look.motion else "none"
 

@@ -71,7 +71,7 @@ class KeyedApp(TellingApp):
         await super().on_event(event)
 
     def _answers(self, event: events.Event) -> bool:
-        """Answer the open confirmation, if there is one; return whether that used the event up."""
+        """Pass a key to the open confirmation, if there is one; return whether that used the event up."""
         if self._asked is None:
             return False
         then, asked_at = self._asked

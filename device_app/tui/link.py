@@ -50,7 +50,7 @@ _CAUSES: dict[Cause, str] = {
     "failing": "server fails",
     "crashed": "link failed",
 }
-"""The text on a wide status line for each of these causes; other causes show "no server"."""
+"""The text on a wide status line for each known cause of a failed link; for other causes it shows "no server"."""
 
 
 def words(standing: Standing, now: float, *, roomy: bool) -> Content:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Event(Message):
-    """A message about the question with this ticket number."""
+    """The base of messages about a question, which is identified by its ticket number."""
 
     ticket: int
 

@@ -69,7 +69,7 @@ def frame(columns: int, rows: int, colours: Sequence[str]) -> str:
 
 
 def _unseen(events: list[Any]) -> list[Any]:
-    """Return these terminal modes, changed to store keys without echo; only Ctrl-C acts."""
+    """Return the terminal's modes, changed to store keys without echo; only Ctrl-C acts."""
     iflag, oflag, cflag, lflag, *speeds, signs = events
     signs = [*signs]
     signs[termios.VMIN], signs[termios.VTIME] = 1, 0

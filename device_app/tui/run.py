@@ -70,7 +70,7 @@ async def _watch(app: JackdawApp, ending: Ending) -> None:
 
 
 def leave(before: Collection[threading.Thread], code: int, seconds: float) -> None:
-    """Wait for the threads started since `before`; if one is still alive, end the process with the code.
+    """Wait for the threads started since `before`; if one is still alive, end the process with the exit code `code`.
 
     The person thus gets the shell back. Finished work is stored, even if other work is interrupted.
     """

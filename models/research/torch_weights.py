@@ -46,7 +46,8 @@ def load(path: Path, model_hash: str, folder: Path) -> tuple[Shape, Tensors]:
     """Return a GGUF file's weights: from the cache in `folder` under the given hash, else dequantised and then cached
     there.
 
-    Raises EngineError if the model is no plain Llama, WeightsDamaged, and WeightsError if the cache cannot be written.
+    Raises EngineError if the model is not a plain Llama, WeightsDamaged, and WeightsError if the cache cannot be
+    written.
     """
     file = folder / f"{model_hash}.safetensors"
     kept = _read(file)

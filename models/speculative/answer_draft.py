@@ -20,7 +20,7 @@ from shared.errors import GaveWay
 from shared.trace import DraftCounts
 
 LONGEST_DRAFT: Final = 15
-"""The most tokens that are drafted for a pass; of a tree, on one path."""
+"""The most tokens that are drafted for a pass; of a draft tree, the most tokens on one path."""
 
 Cost = Callable[[int], float]
 """A function that returns the time of a pass over a number of tokens, relative to a pass over one token."""
@@ -69,11 +69,11 @@ class AnswerDraft:
         model: DraftModel | None = None,
         counts: DraftCounts | None = None,
     ) -> None:
-        """Start without a draft. `texts` are the tokens in the answer's rows; the answer continues the last text.
+        """Start without a draft. `texts` are the tokens in the answer's sequences; the answer continues the last text.
 
-        `decoder` computes the answer; verified tokens that are dropped are cut off it. `acceptance` counts how often
-        lookup was right; `model` drafts, too, where that pays. The model's drafted and accepted tokens are added to
-        `counts`.
+        `decoder` computes the answer; dropped tokens that were verified are removed from it. `acceptance` counts how
+        often tokens drafted by prompt lookup were right; `model` drafts, too, where that pays. The model's drafted and
+        accepted tokens are added to `counts`.
         """
         self.mixture, self.spent = decoder.mixture, 0.0
         self._decoder, self._model = decoder, model if model and model.drafts and texts else None
@@ -129,8 +129,8 @@ class AnswerDraft:
         """Draft at most `most` next tokens. Return them and the chance of each to be accepted if all before it are
         accepted.
 
-        With the `cost` of passes, and at most `left` tokens to follow in the answer, the drafting model is used instead
-        of lookup if more tokens per unit of time are expected from it.
+        Tokens are drafted by prompt lookup. With the `cost` of passes, and at most `left` tokens to follow in the
+        answer, the drafting model is used instead if more tokens per unit of time are expected from it.
         """
         most, self.spent = max(0, min(most, LONGEST_DRAFT)), 0.0
         lookup = self._proposed = self._sources[0]
@@ -147,7 +147,9 @@ class AnswerDraft:
         return self._proposed.draft.tokens, self._proposed.chances
 
     def verified(self, mixtures: Sequence[Logits]) -> None:
-        """Store the mixtures after the last drawn token and after each verified token of the proposed draft."""
+        """Store the next-token log probabilities after the last drawn token and after each verified token of the
+        proposed draft.
+        """
         self.mixture, *self._verified = mixtures
         self._counts.model_drafted += self._is_models * len(self._verified)
 

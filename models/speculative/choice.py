@@ -11,29 +11,29 @@ from typing import Final
 from models.speculative.drafter import DEGREES
 
 BY_MATCH: Final = (0.30, 0.50, 0.62, 0.70, 0.75, 0.80, 0.84, 0.88)
-"""The assumed share of accepted tokens, of those looked up after a match of 1 to `DEGREES` tokens, before any are
-counted.
+"""The shares of tokens drafted by prompt lookup that are assumed to be accepted before any are counted: one share for
+each length of the match before them, 1 to `DEGREES` tokens.
 """
 
 BY_PROBABILITY: Final = tuple((place + 0.5) / DEGREES for place in range(DEGREES))
-"""The assumed share of accepted tokens, of those drafted by a model, by the probability that the model gives them: its
-probabilities are believed until tokens are counted.
+"""The shares of tokens drafted by a model that are assumed to be accepted before any are counted: one share for each
+range of the probability that the model gives them. Its probabilities are taken as correct.
 """
 
 _PRIOR_WEIGHT: Final = 8.0
 """The weight of each assumed share: as if that share of this many drafted tokens had been accepted."""
 
 _KEPT: Final = 0.98
-"""The factor by which a degree's counts shrink with each further token of that degree, because acceptance changes with
-the kind of text.
+"""The factor by which the counts of a degree (how sure the drafter was, `Draft.degrees`) shrink with each further token
+of that degree, because acceptance changes with the kind of text.
 """
 
 _FADED: Final = 0.1
-"""The part of the way to the assumed shares by which each `Acceptance.fade` moves the counts: 1 would reset them."""
+"""How far each `Acceptance.fade` moves the counts towards the assumed shares: 0 would keep them, 1 would reset them."""
 
 _MODEL_PASSES: Final = 0.5
-"""The assumed share of an answer's remaining tokens that a drafting model drafts, once it has read the prompt; lookup
-drafts the others.
+"""The assumed share of an answer's remaining tokens that a drafting model drafts, once it has read the prompt; prompt
+lookup drafts the others.
 """
 
 
@@ -47,8 +47,8 @@ class Acceptance:
         self._drafted = [_PRIOR_WEIGHT] * len(prior)
 
     def chance(self, degree: int) -> float:
-        """Return the probability that a token drafted with the given degree is accepted, given that those before it
-        are.
+        """Return the probability that a drafted token is accepted, given that those before it are. `degree` says how
+        sure the drafter was of it (`Draft.degrees`).
         """
         place = self._place(degree)
         return self._accepted[place] / self._drafted[place]
@@ -95,9 +95,9 @@ def shares(
     """Return how many drafted tokens of each answer to verify in a pass over all answers.
 
     `chances[a]` are the probabilities that answer a's drafted tokens are accepted, each given that those before it are;
-    `rows[a]` is the number of rows of the answer, each of which computes every token. `cost(n)` is the time of a pass
-    over n tokens, relative to a pass over one; `most` is the most tokens of a pass. `spent` is the time that drafting
-    took before the pass, in the same unit.
+    `rows[a]` is the number of sequences of the answer, each of which computes every token. `cost(n)` is the time of a
+    pass over n tokens, relative to a pass over one; `most` is the most tokens of a pass. `spent` is the time that
+    drafting took before the pass, in the same unit.
 
     A pass over k drafted tokens of an answer is expected to generate 1 + p(1) + p(1) p(2) + … tokens (EAGLE-2's product
     of confidences, with acceptance shares instead of a draft model's probabilities). The likeliest tokens are taken
@@ -145,6 +145,6 @@ def repays(slower: float, faster: float, left: int, spent: float) -> bool:
 
     `slower` and `faster` are the tokens per unit of time without the model and with it; `left` is the number of tokens
     expected to follow; `spent` is the time of reading, in the same unit. Only some of the following tokens are assumed
-    to be drafted by the model, the others by lookup.
+    to be drafted by the model, the others by prompt lookup.
     """
     return faster > slower and _MODEL_PASSES * left * (1 / slower - 1 / faster) > spent

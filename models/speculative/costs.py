@@ -1,8 +1,8 @@
 """Measures how long a pass over several tokens takes, and whether it gives the same logits as passes over one token.
 
-Both depend on the model, its state type, the build of llama.cpp, the threads and the processor, so they are measured
-once for each. Drafting pays if a pass over four tokens takes about as long as a pass over one token, and never pays if
-it takes four times as long.
+Both depend on the model, the type of its attention states, the build of llama.cpp, the threads and the processor, so
+they are measured once for each. Drafting pays if a pass over four tokens takes about as long as a pass over one token,
+and never pays if it takes four times as long.
 """
 
 import time
@@ -40,8 +40,8 @@ Fact = TypeVar("Fact")
 class PassCosts:
     """The times of passes relative to a pass over one token: pairs (tokens, ratio), both ascending.
 
-    They hold for a pass after `_NEAR` tokens. From there on, each token of a pass takes `attention` more for each
-    further token before it: computing several tokens at once saves nothing of that.
+    The ratios are those of a pass after `_NEAR` tokens. For each further token before the pass, each token of the pass
+    takes `attention` more: computing several tokens at once does not save this time.
 
     `is_exact`: a pass over several tokens gives the same logits, to the bit, as passes over one token.
     """
@@ -54,9 +54,7 @@ class PassCosts:
         """Raise ValueError unless there are at least two numbers of tokens, ascending from one, and no ratio falls."""
         sizes, ratios = [size for size, _ in self.ratios], [ratio for _, ratio in self.ratios]
         if len(sizes) < 2 or sizes[0] != 1 or sizes != sorted(set(sizes)) or ratios != sorted(ratios):
-            raise ValueError(
-                f"Passes over {sizes} tokens that took {ratios} times as long as one over 1 give no costs."
-            )
+            raise ValueError(f"Passes over {sizes} tokens with the relative times {ratios} give no costs.")
 
     def ratio(self, tokens: int, context: int = 0) -> float:
         """Return the time of a pass over `tokens` tokens after `context` tokens, relative to a pass over one token.
@@ -95,8 +93,8 @@ Samples = dict[tuple[int, int], list[float]]
 def measured(engine: Engine, samples: Samples) -> PassCosts:
     """Measure the costs of passes on the engine, and leave its sequences empty. Raises EngineError, GaveWay.
 
-    `samples` keeps the measurements, so that the next call continues where this one gave way. Of five passes the median
-    counts: beside other processes, the fastest pass would be misleading, as only short passes are ever undisturbed.
+    `samples` keeps the measurements, so that the next call continues where this one gave way. The median of five passes
+    is used: beside other processes, the fastest pass would be misleading, as only short passes are ever undisturbed.
     """
     for sequence in range(engine.info.sequences):
         engine.clear(sequence)
@@ -218,13 +216,15 @@ class KnownCosts:
         self.file.keep(self.key, to_builtins(costs))
 
     def load_fact(self, name: str, kind: type[Fact]) -> Fact | None:
-        """Return another fact about this engine, stored under `name`, such as the costs of a drafter; None if there is
-        none that fits the type `kind`.
+        """Return a fact about this engine other than the costs of passes, stored under `name`, such as the costs of a
+        drafter; None if there is none that fits the type `kind`.
         """
         with suppress(ValidationError):
             return convert(self.file.load().get(f"{self.key} {name}"), kind)
         return None
 
     def keep_fact(self, name: str, fact: object) -> None:
-        """Store another fact about this engine under `name`, replacing an earlier one of this name."""
+        """Store a fact about this engine other than the costs of passes under `name`, replacing an earlier one of this
+        name.
+        """
         self.file.keep(f"{self.key} {name}", to_builtins(fact))

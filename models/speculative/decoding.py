@@ -43,7 +43,9 @@ class DraftingDecoder:
         return self._drafts.mixture
 
     def append(self, token: int) -> Logits:
-        """Append the drawn token to all rows; return the mixture after it. On ContextFull, nothing has changed."""
+        """Append the drawn token to all sequences of the answer; return the log probabilities of the token after it. On
+        ContextFull, nothing has changed.
+        """
         if self._drafts.accept(token):
             self._counts.accepted += 1
         else:
@@ -56,7 +58,7 @@ class DraftingDecoder:
         self._drafts.end(token)
 
     def _computed(self, token: int) -> list[Logits]:
-        """Compute the token and a draft of the tokens after it; return the mixture after each."""
+        """Compute the token and a draft of the tokens after it; return the next-token log probabilities after each."""
         if self._costs is None:
             return [self._decoder.append(token)]
         rows = len(self._decoder.sequences)

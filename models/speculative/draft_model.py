@@ -16,8 +16,8 @@ how good a model is shows only while it drafts, and a few wrong tokens cost litt
 """
 
 _LENGTH, _LENGTH_KEPT, _LEAST_LEFT = 64.0, 0.9, 16
-"""The mean length of an answer in tokens that is assumed before the first answer; the weight of the mean so far when an
-answer's length is added (the answer gets the rest of 1); the least number of tokens that are expected to follow.
+"""Numbers for `DraftModel.left`: the mean length of an answer, in tokens, that is assumed before the first answer; the
+weight of the old mean when an answer's length is added to it; and the least number of tokens that it returns.
 """
 
 
@@ -42,12 +42,12 @@ class Learned:
         of drafted ones.
         """
         if len(self.counts) != DEGREES or any(accepted > drafted for accepted, drafted in (*self.counts, self.typical)):
-            raise ValueError("These are no counts of a drafting model.")
+            raise ValueError("These counts cannot be a drafting model's.")
 
 
 @dataclass(slots=True)
 class DraftModel:
-    """A loaded model that drafts. `name` stands in messages for the user.
+    """A loaded model that drafts. `name` is the model's name in messages for the user.
 
     `start` returns a drafter that follows the given tokens and the answer after them. `key` identifies the model in the
     file of costs. `close` frees the model, and may be called again. `costs` are None until they are measured. `failed`
@@ -100,7 +100,7 @@ class DraftModel:
 
     def fail(self, error: Exception) -> None:
         """Stop drafting for good, record the reason, and free the model."""
-        self.failed = f"{self.name} no longer drafts, and answers are written without it: {error}"
+        self.failed = f"{self.name} no longer drafts tokens, so answers are written without it: {error}"
         self.close()
 
     @property

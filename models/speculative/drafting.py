@@ -20,8 +20,8 @@ class Drafting:
 
     `auto` drafts if that saves time and leaves the text the same to the bit; `lookup` drafts if that saves time.
     `known` is the place where costs are stored; `costs` are None until they are measured. `acceptance` holds the share
-    of looked up tokens that were right. `model` drafts, too, where lookup is worse; `refused` says why the model that
-    the settings name does not draft.
+    of tokens drafted by prompt lookup that were right. `model` drafts, too, where prompt lookup is worse; `refused`
+    says why the model that the settings name does not draft.
     """
 
     mode: WithoutModel = "off"

@@ -26,7 +26,8 @@ _LONGEST_TEXT: Final = 20
 
 
 def drafting(weights: Weights, chosen: str, engine: Engine, path: Path, threads: int, free: int) -> Drafting:
-    """Return the drafting for the setting `model.draft`, together with the drafting model if the setting names one.
+    """Return the `Drafting`, which decides how tokens are drafted, for the setting `model.draft`, together with the
+    drafting model if the setting names one.
 
     `path` is the file of the model that answers, in `engine`; `free` is the result of `free_memory` before it was
     loaded. If the drafting model cannot be used, `Drafting.refused` says why, and nothing else changes.
@@ -83,15 +84,15 @@ def require_room(needed: Forecast) -> None:
 def require_fit(engine: Engine, small: Engine) -> None:
     """Raise EngineError, with the reason, unless the small model can draft for the model in `engine`.
 
-    Both need the same vocabulary, token by token; the small one has to give numbers, and has to be able to forget
-    single tokens.
+    Both need the same vocabulary, token by token; the small model has to give finite logits, and has to be able to roll
+    back single tokens.
     """
     if small.info.model_hash == engine.info.model_hash:
         raise EngineError("it is the model that answers, and cannot be faster than itself. Choose a smaller one.")
     if different := different_token(engine, small):
         raise EngineError(f"it has another vocabulary: {different}. Choose a smaller model of the same family.")
     if not small.info.sliceable:
-        raise EngineError("it reads everything again after a rejected token. Choose another model.")
+        raise EngineError("it would have to read the whole text again after each rejected token. Choose another model.")
     SmallModel(small, [0]).draft(1)
     small.clear(0)
 
@@ -116,4 +117,4 @@ def _spelled(engine: Engine, token: int) -> str:
 
 
 def _rejected(name: str, why: str) -> DraftRejected:
-    return DraftRejected(f"{safe_line(name)} does not draft, and answers are written without it: {why}")
+    return DraftRejected(f"{safe_line(name)} cannot draft tokens, so answers are written without it: {why}")

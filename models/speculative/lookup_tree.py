@@ -17,8 +17,8 @@ MOST_CONTINUATIONS: Final = 4
 class LookupTree:
     """Drafts trees for one answer, and counts with each drawn token which of their nodes were right.
 
-    `first` is the acceptance of first children, so of every node of a chain; `later` is that of other children, given
-    that their earlier siblings are wrong.
+    `first` is the acceptance of nodes that are their parent's first child, as all nodes of a chain are; `later` is that
+    of other children, given that their earlier siblings are wrong.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class LookupTree:
 
 
 def later_siblings() -> Acceptance:
-    """Return the assumed acceptance of later siblings before any are counted, about that measured with the default
-    model.
+    """Return the acceptance of later siblings that is assumed before any are counted: about what was measured with the
+    default model.
     """
     return Acceptance((0.13, 0.18, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3))

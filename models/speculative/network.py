@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 Fusion = Literal["gated", "plain"]
-"""How the two inputs are fused: Dovetail's dynamic gated fusion (section 3.2), or EAGLE's linear layer."""
+"""The way in which the two inputs are fused: Dovetail's dynamic gated fusion (section 3.2), or EAGLE's linear layer."""
 
 Floats = npt.NDArray[np.float32]
 Weights = Mapping[str, npt.NDArray[Any]]
@@ -83,8 +83,8 @@ class Held:
         self._states = np.empty((shape.blocks, 2, shape.kv_heads, 64, shape.head), np.float32)
 
     def append(self, block: int, keys: Floats, values: Floats) -> tuple[Floats, Floats]:
-        """Append the states of new tokens, shape (kv_heads, n, head), to those held; return all of them. The caller
-        updates `length`.
+        """Append the keys or values of new tokens, shape (kv_heads, n, head), to the stored ones; return all of them.
+        The caller updates `length`.
         """
         stop = self.length + keys.shape[1]
         while stop > self._states.shape[3]:

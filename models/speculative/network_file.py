@@ -37,7 +37,7 @@ def said(about: About) -> dict[str, str]:
 
 
 def about(metadata: Mapping[str, str]) -> About:
-    """Return the draft network's metadata, parsed. Raises KeyError if the file is no draft network, and DecodeError."""
+    """Return the draft network's metadata. Raises KeyError if the file is not a draft network, and DecodeError."""
     return json.decode(metadata[FORMAT], type=About)
 
 
@@ -63,14 +63,14 @@ def load(path: Path, info: EngineInfo) -> DraftNetwork:
     shape = known.shape
     if known.target != target_of(info):
         raise DraftRejected(
-            f"The draft network {path} was made for another model than {info.model}, or another adapter."
+            f"The draft network {path} was made for a model other than {info.model}, or for another adapter."
         )
     if shape.tokens != info.vocabulary:
         raise DraftRejected(
             f"The draft network {path} knows {shape.tokens:,} tokens, {info.model} has {info.vocabulary:,}."
         )
     if shape.blocks > len(tensors):  # before the names of all blocks are made
-        raise _damaged(path, f"no draft network has {shape.blocks:,} blocks in {len(tensors)} tensors")
+        raise _damaged(path, f"no draft network has {shape.blocks:,} blocks and only {len(tensors)} tensors")
     for name, expected in {**shape.trained(), **shape.taken()}.items():
         if name not in tensors or tensors[name].shape != expected:
             raise _damaged(path, f"the tensor {name} is missing or has another shape")

@@ -44,7 +44,7 @@ class SmallModel:
         """Draft as `Drafter.draft` says, but never a token that ends the answer. A text that does not fit the model
         gets no draft.
 
-        Raises EngineError if the model fails or gives no numbers.
+        Raises EngineError if the model fails or its logits are not finite.
         """
         if len(self._text) >= self._engine.info.prompt_room:
             return Draft()  # at once, not after reading what fits
@@ -90,7 +90,7 @@ class SmallModel:
 
 
 def _likeliest(logits: Logits) -> tuple[int, float]:
-    """Return the likeliest token and its log probability. Raises EngineError if the logits are no numbers."""
+    """Return the likeliest token and its log probability. Raises EngineError if the logits are not finite."""
     token = int(logits.argmax())
     if not np.isfinite(logits[token]):
         raise EngineError("it gives no usable logits; its weights may be damaged")

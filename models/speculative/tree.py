@@ -137,8 +137,8 @@ def merged(trees: Sequence[DraftTree]) -> DraftTree:
 def worthwhile(tree: DraftTree, rows: int, cost: Callable[[int], float], most: int) -> DraftTree:
     """Return the likeliest nodes of a tree, as many as generate the most tokens per unit of time.
 
-    A pass is expected to generate one token plus the sum of the nodes' probabilities. Nodes are taken in the order of
-    these, and priced like the tokens of a chain (`shares` explains `rows`, `cost` and `most`).
+    A pass is expected to generate one token plus the sum of the nodes' probabilities. The likeliest nodes are taken
+    first, and cost as much as the tokens of a chain (`shares` explains `rows`, `cost` and `most`).
     """
     scores = sorted(tree.scores(), reverse=True)
     steps = [math.exp(score - before) for before, score in zip([0.0, *scores], scores, strict=False)]
@@ -147,11 +147,11 @@ def worthwhile(tree: DraftTree, rows: int, cost: Callable[[int], float], most: i
 
 
 def accepted(tree: DraftTree, draw: Callable[[Sequence[int]], int]) -> tuple[list[int], int]:
-    """Return the nodes whose tokens are drawn, and the token drawn after them, which is no node's.
+    """Return the nodes whose tokens are drawn, and the token drawn after them, for which the tree has no node.
 
     `draw` draws the next token, given the nodes accepted so far, as it would be drawn without drafts. A child is
-    accepted if it equals the drawn token, so with the probability that the model gives its token: as often as in the
-    paper.
+    accepted if its token equals the drawn token. The probability of that is the one that the model gives to the token,
+    so children are accepted as often as in the paper.
     """
     nodes: list[int] = []
     while True:

@@ -26,7 +26,7 @@ class TreeDrafter(Protocol):
 
 
 class TreeDecoder:
-    """A `Decoder` of one row that also computes a draft tree in the pass of a drawn token.
+    """A `Decoder` of one sequence that also computes a draft tree in the pass of a drawn token.
 
     Each token is drawn from `mixture` as without drafts, and costs no pass if it is a child of the last token's node.
     Use it as a context manager: leaving the block drops the nodes that were not drawn. With a tree of one branch it
@@ -60,7 +60,9 @@ class TreeDecoder:
         self._drop()
 
     def append(self, token: int) -> Logits:
-        """Append the drawn token; return the mixture after it. On ContextFull, nothing else has changed."""
+        """Append the drawn token; return the log probabilities of the token after it. On ContextFull, the answer has
+        not changed, but its draft is dropped.
+        """
         self._drafter.append(token)
         child = self._tree.child(self._node, token)
         if child is None:
@@ -104,8 +106,8 @@ class TreeDecoder:
         self.mixture = computed.logits[0]
 
     def _descend(self, child: int) -> None:
-        """Go to a child of the last node. If the child lies on another chain than the row holds, the row gets that
-        chain.
+        """Move to the given child node, whose token was drawn. If the child is not on the chain of the tree whose
+        tokens are in the answer's sequence, the tokens of the child's chain replace them.
         """
         node = child + 1  # the drawn token is node 0 of the computed tree
         if node in self._computed.states:

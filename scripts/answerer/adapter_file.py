@@ -1,7 +1,8 @@
 """Writes an adapter as GGUF for llama.cpp, with the base model's tensor names and the adapter's origin.
 
 The format is Q8_0, with the rank padded to that format's block size. With float tensors, llama.cpp would multiply a
-single token differently from several, so that rows in a batch would no longer match single rows bit for bit.
+single token differently from several, so that a sequence in a batch would no longer give the same logits, to the bit,
+as alone.
 """
 
 import re
@@ -63,7 +64,7 @@ def _filled(name: str, weight: npt.NDArray[np.float32]) -> npt.NDArray[np.float3
 def _name(learnt: str) -> str:
     match = _LEARNT.fullmatch(learnt)
     if not match:
-        raise ValueError(f"{learnt} is no part of an adapter.")
+        raise ValueError(f"{learnt} is not part of an adapter.")
     return f"{match[1]}.weight.lora_{match[2].lower()}"
 
 

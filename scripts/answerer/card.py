@@ -24,7 +24,7 @@ _SOURCES = {
         "questions on an encyclopedia",
         "made by `scripts/answerer/encyclopedia.py` of 2WikiMultihopQA's passages: CC BY-SA 3.0",
     ),
-    "plain": ("an encyclopedia", "passages of the same, as they stand"),
+    "plain": ("an encyclopedia", "its passages, unchanged"),
     "chat": ("chats without passages", "our own, and the seed tasks of Self-Instruct: Apache-2.0"),
 }
 """The name of each data source, and its description with its licence."""
@@ -32,14 +32,14 @@ _SOURCES = {
 
 def about(trees: Sequence[Tree]) -> str:
     """Return one line that describes the training and its sources."""
-    return "Trained to answer from passages, briefly, and to say when they do not tell: " + ", ".join(
+    return "Trained to answer from passages, briefly, and to say when they do not contain the answer: " + ", ".join(
         _SOURCES[name][0] for name in sorted(_tokens(trees))
     )
 
 
 def card(recipe: Recipe, trees: Sequence[Tree], figures: Mapping[str, Any]) -> str:
-    """Return the whole card as Markdown. `trees` are the training lessons, `figures` the results of `scripts/bench
-    answers`.
+    """Return the whole card as Markdown. `trees` are the lessons of the training, as trees of tokens; `figures` are the
+    results of `scripts/bench answers`.
     """
     taught = Counter[str]()
     for tree in trees:
@@ -54,14 +54,16 @@ def card(recipe: Recipe, trees: Sequence[Tree], figures: Mapping[str, Any]) -> s
     )
     return f"""# The answerer
 
-A LoRA adapter for SmolLM2-135M-Instruct: it answers from passages, briefly, says "The passages do not say." where
-they do not, and asks what a passage answers. Made by `scripts/train_answerer`; licence {LICENCE}, of the data.
+A LoRA adapter for SmolLM2-135M-Instruct: it answers from passages, briefly, says "The passages do not say." if
+they do not contain the answer, and writes questions that a passage answers. Made by `scripts/train_answerer`;
+licence {LICENCE}, because of the data.
 
 ## Data
 
-Of the real questions, those of one in {HELD_OUT} articles, passages, sessions or meetings, chosen by the hash of its
-name, were held out: none of their questions was taught. Their passages may be read with what others ask. Questions of
-several sessions, some of which are held out, are left out; one that nothing answers is held out by itself.
+The real questions about one in {HELD_OUT} articles, passages, sessions or meetings, chosen by the hash of its name,
+were held out: the model was not trained with them. It may have read their passages, with other questions. Questions
+about several sessions, only some of which are held out, are not used at all. Questions that no document answers are
+held out one by one, by the hash of the question.
 
 | source | answers taught | tokens read |
 |---|---:|---:|
@@ -69,30 +71,33 @@ several sessions, some of which are held out, are left out; one that nothing ans
 
 ## Settings
 
-Rank {recipe.rank}, alpha {recipe.alpha}, on {", ".join(TARGETS)} of every layer; of what was learnt,
-{USED:.0%} is used (alpha {USED * recipe.alpha:g} in the file), which keeps more of what the bare model can.
-AdamW, {recipe.rate:g} at most, up over {WARM_UP:.0%} of the steps and down along a cosine; {recipe.rows} rows a step,
-of {ROW} tokens or what a longer lesson takes; bfloat16, the adapter itself float32. {_runs(recipe)}
-Written in Q8_0, the rank filled up with zeros to a multiple of 32, which changes nothing that it computes.
+Rank {recipe.rank}, alpha {recipe.alpha}, on {", ".join(TARGETS)} of every layer. Of the learnt
+change of the weights, {USED:.0%} is used (alpha {USED * recipe.alpha:g} in the file), which keeps more of the bare
+model's abilities.
+AdamW; the learning rate rises to {recipe.rate:g} over {WARM_UP:.0%} of the steps and falls along a cosine;
+{recipe.rows} rows a step, of {ROW} tokens each, or more for a longer lesson; bfloat16, the adapter itself float32.
+{_runs(recipe)}
+Written in Q8_0; the rank is padded with zeros to a multiple of 32, which does not change the results.
 It abstains where the log odds of its abstention are at least {ABSTENTION.intercept:g} plus {ABSTENTION.slope:g} times
-the log odds that the best passage is relevant, as the search has them.
+the log odds, estimated by the search, that the best passage is relevant.
 
 ## Figures
 
-On questions that it never saw: `scripts/bench answers`. F1 and contains of the answer, its tokens, milliseconds on the
-machine that trained it, from the best passage that Jackdaw finds or, where that does not tell, the next (best), or from
-the best three; quoted is best, but in the words of the passages where the question asks what was said, as Jackdaw
-answers it; abstentions where what tells was taken away (right) and where it is there (false). At most
-{MOST_QUESTIONS} questions of each set; one of {ASIDE} of them in the modes that are not the model's own: compare modes
-where as many were asked.
+Measured on held-out questions: `scripts/bench answers`. The modes: `best`, from the best passage that Jackdaw finds
+or, if that does not contain the answer, from the next one; `prompt3` and `rows3`, from the best three passages;
+`quoted`, as `best`, but a question about what was said is answered by a quotation, as in Jackdaw. The columns: F1 and
+whether the answer contains the reference, the answer's tokens, milliseconds on the machine that trained the adapter,
+and the share of abstentions when the answering passages were removed (right) and when they are present (false). Each
+set has at most {MOST_QUESTIONS} questions; one in {ASIDE} of them is asked in the modes that are not the model's
+own: compare only modes with equally many questions.
 
 | set | mode | model | asked | F1 | contains | ROUGE-L | tokens | ms | right | false |
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|
 {measured}
 
-## What it keeps
+## Abilities of the bare model that it keeps
 
-Perplexity of WikiText-2 (the second halves of {WINDOW} tokens, from all over the text):
+Perplexity of WikiText-2 (the second half of each of several windows of {WINDOW} tokens, from all over the text):
 {_perplexities(figures["skills"])}.
 Without passages, the model with its adapter says:
 
@@ -104,8 +109,8 @@ def _runs(recipe: Recipe) -> str:
     if recipe.runs == 1:
         return f"One run, seed {recipe.seed}."
     return f"""{recipe.runs} runs from the same
-first weights, each with lessons and an order of its own (seeds from {recipe.seed} on); their mean, cut to the rank, is
-what is used (Wortsman et al., Model soups, ICML 2022)."""
+first weights, each with other lessons in another order (seeds from {recipe.seed} on); the mean of their results,
+reduced to the rank, is used (Wortsman et al., Model soups, ICML 2022)."""
 
 
 def _perplexities(skills: Mapping[str, Any]) -> str:

@@ -33,8 +33,8 @@ SHARES = {
 """The share of training tokens by source; the share of a missing source is not used."""
 
 TOGETHER = 0.2
-"""The fraction of the lessons with several passages that is used each time all lessons are repeated: an answer from
-several passages costs three times as many tokens and teaches no more.
+"""The fraction of the lessons with several passages that one round over all lessons uses; each round draws another
+sample. An answer from several passages costs three times as many tokens and teaches no more.
 """
 
 TAUGHT = ("xquad", "nq_passages", "lihuaworld", "qmsum", "quotes")
@@ -53,8 +53,10 @@ _PLAIN_TOKENS, _CHAT_CHARACTERS = 160, 500
 
 
 def curriculum(given: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int, tokens: int, seed: int) -> list[Tree]:
-    """Return shuffled token trees of about `tokens` tokens in total, with each source's share. `given` are the fixed
-    lessons from the folders of questions; `end` is the token that ends an answer.
+    """Return shuffled lessons as trees of tokens (`packing.Tree`), about `tokens` tokens in total, with each source's
+    share.
+
+    `given` are the fixed lessons from the folders of questions; `end` is the token that ends an answer.
     """
     rng = random.Random(seed)
     wiki = list(lines(data / "wiki_corpus" / "passages.jsonl")) if (data / "wiki_corpus").is_dir() else []
@@ -82,7 +84,7 @@ def curriculum(given: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int
 
 
 def _passes(given: Iterable[Lesson], name: str, rng: random.Random) -> Iterator[Lesson]:
-    """Yield the lessons of one source endlessly, in rounds: each round has all lessons with one passage, and another
+    """Yield the lessons of one source endlessly, in rounds: each round has all lessons with one passage, and a new
     sample of the lessons with several passages.
     """
     own = [lesson for lesson in given if lesson.source == name]

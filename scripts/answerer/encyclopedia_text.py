@@ -175,7 +175,7 @@ def statements(title: str, text: str, about: Topic) -> Iterator[Statement]:
 
 
 def _names(title: str, about: Topic) -> list[list[str]]:
-    """Return the word sequences that stand for the topic at the start of a sentence."""
+    """Return the word sequences that name the topic at the start of a sentence."""
     words = re.findall(r"\w+", re.sub(r"\([^)]*\)", " ", title))
     nouns = [["The", noun] for noun in sorted(about.nouns) if KINDS.get(noun, "person") == about.kind != "person"]
     surname = [words[-1:]] if about.kind == "person" and len(words) > 1 and len(words[-1]) > 3 else []

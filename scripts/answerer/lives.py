@@ -43,8 +43,8 @@ def _lesson(chance: random.Random) -> Lesson:
 
 
 def _is_new(pair: Pair, known: Collection[Pair]) -> bool:
-    """Return whether the question is not asked yet in the lesson, and its answer is not given yet, except `NOT_FOUND`,
-    "Yes" and "No".
+    """Return whether neither the question nor its answer is in the lesson yet; the answers `NOT_FOUND`, "Yes" and "No"
+    may be repeated.
     """
     if pair.answer not in (NOT_FOUND, "Yes", "No") and any(pair.answer == other.answer for other in known):
         return False

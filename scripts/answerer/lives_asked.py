@@ -13,8 +13,8 @@ from shared.prompt import NOT_FOUND
 _YES_OR_NO = 0.12
 _UNANSWERABLE = {"other": 32, "left out": 36, "never": 10, "elsewhere": 22}
 _NO_SUBJECT = {"date", "past", "time", "clock", "price", "cost", "sum", "weekday"}
-"""Answer slots that do not depend on a subject: a person mentioned in another text of the lesson does not make such a
-question answerable.
+"""The names of placeholders whose values do not depend on a subject: if another text of the lesson mentions a person, a
+question about such a value does not become answerable.
 """
 _JOINS = re.compile(r"^(What|When|Where|Who|Whom|Whose|Which|Why|How)\b.*\?$")
 
@@ -110,8 +110,8 @@ def _of_another(chance: random.Random, fact: Fact, facts: Sequence[Fact], cast: 
 
 
 def _another(chance: random.Random, fact: Fact, name: str, cast: Sequence[Person]) -> Value:
-    """Return another value for a gap that identifies a text: a name with the same first letters, or a name that other
-    texts of the lesson may mention.
+    """Return another value for a placeholder by which a text is distinguished from others. For a name, it is a name
+    with the same first letters, or one that other texts of the lesson may mention.
     """
     if "full" not in fact.slots.value(name).forms:
         return fact.slots.other(name)

@@ -22,8 +22,8 @@ _EMPTY = {"the", "and", "for", "with", "our", "new", "old", "from"}
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A question and its answer, both with gaps for values. A `vague` question may be answerable even if these values
-    are not in the text.
+    """A question and its answer, as templates with placeholders for values. A `vague` question may be answerable even
+    if its values are not in the text.
     """
 
     text: str
@@ -32,12 +32,12 @@ class Wording:
 
     @property
     def asked(self) -> set[str]:
-        """The names of the gaps in the question."""
+        """The names of the placeholders in the question."""
         return set(gaps(self.text))
 
     @property
     def answers(self) -> set[str]:
-        """The names of the gaps in the answer."""
+        """The names of the placeholders in the answer."""
         return set(gaps(self.answer))
 
 
@@ -77,8 +77,8 @@ def is_key(kind: Kind, name: str) -> bool:
 
 
 def stands(text: str, words: str) -> bool:
-    """Return whether `words` contains the text as whole words, ignoring case; a name also where a chat joins it to
-    other letters.
+    """Return whether `words` contains the text as whole words, ignoring case. A name also counts if it is written
+    together with other words, as in chats ("AnnaSmith").
     """
     escaped = re.escape(text)
     return bool(re.search(rf"(?<!\w)(?i:{escaped})(?!\w)|(?<!\w){escaped}(?=[A-Z])|(?<=[a-z]){escaped}(?!\w)", words))

@@ -1,4 +1,6 @@
-"""The kinds of texts in a fictional life, loaded from tables: text templates with gaps, and questions about each."""
+"""The kinds of texts in a fictional life, loaded from tables: text templates with placeholders, and questions about
+each.
+"""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -22,15 +24,17 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of text. Wordings are templates: `[one|other]` is an alternative; `{gap}` is a gap for a value, `{!mark}`
-    a gap that stays empty.
+    """A kind of text. Wordings are templates: `[one|other]` is an alternative; `{gap}` is a placeholder (a gap) for a
+    value, `{!mark}` a placeholder that stays empty.
 
-    `keys` are the gaps that distinguish a text from others of its kind; two kinds of one `topic` never occur in the
-    same lesson. `rows` is a line template, with `#` for the row's number, repeated in the gap `rows`. By answer, `ask`
-    holds questions, `follow` follow-up questions on the same text, and `both` questions about two texts, whose first
-    keys are `x` and `y`. An answer with gaps that the text does not use is unanswerable. `check` holds questions that a
-    gap makes true, `yes` and `no` questions that a mark makes true or false. `none` holds questions that no text
-    answers; an answer in `vague` may be given in other words even if its gap is unused, and is then not asked for.
+    `keys` are the placeholders that distinguish a text from others of its kind; two kinds of one `topic` never occur in
+    the same lesson. `rows` is a line template, with `#` for the row's number, repeated in the placeholder `rows`. For
+    each answer, `ask` contains questions, `follow` follow-up questions on the same text, and `both` questions about two
+    texts, whose first keys are `x` and `y`. An answer with placeholders that the text does not use is unanswerable.
+    `check` contains questions that are answered with yes if they name the placeholder's value and with no if they name
+    another; `yes` and `no` contain questions that a text with the mark answers with yes or no. `none` contains
+    questions that no text answers. A question with an answer in `vague` never counts as unanswerable, because a text
+    may give that answer in other words.
     """
 
     name: str

@@ -120,5 +120,5 @@ def _answer(folder: Folder, question: Asked) -> str:
 
 
 def _is_of_the_set(question: Asked) -> bool:
-    """Return whether the answer is a timestamp that the data set made, which no passage contains."""
+    """Return whether the answer is a timestamp in the data set's own format, which no passage contains."""
     return any(re.fullmatch(r"\d{8}_\d\d:\d\d", answer) for answer in question.answers)

@@ -1,5 +1,5 @@
-"""Random values for the gaps of a text: people, places, amounts, dates, times, codes. All values come from lists and
-random numbers.
+"""Random values for the placeholders of a text template: people, places, amounts, dates, times, codes. All values come
+from lists and random numbers.
 """
 
 import random
@@ -29,7 +29,9 @@ _DATES = (
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The value of a gap; `forms` are other ways to write it; `order` compares it with values of the same kind."""
+    """The value of a placeholder; `forms` are other ways to write it; `order` compares it with values of the
+    same kind.
+    """
 
     text: str
     order: float = 0.0
@@ -63,13 +65,13 @@ def spun(chance: random.Random, text: str) -> str:
 
 
 def gaps(text: str) -> list[str]:
-    """Return the names of the gaps in a text, without their forms of writing."""
+    """Return the names of the placeholders in a text template, without the forms in which their values are written."""
     return [f"{match[2]}{match[3]}" for match in _GAP.finditer(text)]
 
 
 class Slots:
-    """The values for the gaps of one passage, drawn when first used; values of a kind are distinct. `written` are the
-    names of the gaps used in the text.
+    """The values for the placeholders of one passage, drawn when first used; values of a kind are distinct. `written`
+    are the names of the placeholders used in the text.
 
     The number in a name distinguishes values of a kind: `{money}` and `{money2}`. Dates and times increase with it.
     """
@@ -87,13 +89,13 @@ class Slots:
         self._tag = chance.choice(("{0.first}{0.last}", "{0.first}", "{0.full}"))
 
     def value(self, name: str) -> Value:
-        """Return the value of the gap with the given name."""
+        """Return the value of the placeholder with the given name."""
         if name not in self._values:
             self._values[name] = self.other(name)
         return self._values[name]
 
     def other(self, name: str) -> Value:
-        """Return a new value for a gap with the given name, different from all values so far."""
+        """Return a new value for a placeholder with the given name, different from all values so far."""
         kind = name.rstrip("0123456789")
         number = int(name[len(kind) :] or 1)
         kind = name if name in self._picks else kind
@@ -105,17 +107,17 @@ class Slots:
         return value
 
     def put(self, name: str, text: str) -> None:
-        """Set the value of a gap."""
+        """Set the value of a placeholder."""
         self._values[name] = Value(text)
 
     def write(self, text: str) -> str:
-        """Choose among the text's alternatives and fill its gaps; record the gaps as written."""
+        """Choose among the template's alternatives and fill its placeholders; record their names in `written`."""
         text = spun(self._chance, text)
         self.written.update(gaps(text))
         return self.fill(text)
 
     def fill(self, text: str, replacements: Mapping[str, Value] | None = None) -> str:
-        """Fill the text's gaps; the given replacements are used instead of the gaps' own values."""
+        """Fill the template's placeholders; the given replacements are used instead of the placeholders' own values."""
 
         def filled(match: re.Match[str]) -> str:
             if match[1]:
@@ -127,7 +129,7 @@ class Slots:
         return _GAP.sub(filled, text)
 
     def named(self, person: Person) -> Value:
-        """Return a person as the value of a gap."""
+        """Return a person as a value for a placeholder, to be written as the person's name."""
         return Value(person.first, forms={"full": person.full, "last": person.last, "tag": self._tag.format(person)})
 
     def people(self) -> list[Person]:

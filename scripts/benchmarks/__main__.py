@@ -21,24 +21,24 @@ BENCHMARKS = {
     "answers": "quality and speed of the model's answers, by number and arrangement of passages",
     "beyond": "detection of questions that ask for more than the user's files contain",
     "device": "time to first token, prefill and decode speed, memory, start-up",
-    "disco": "a replay of which side starts an answer, and of hand-overs: first tokens, cost, delays for the reader",
+    "disco": "choice of the side that starts an answer, and hand-overs, simulated and live: first tokens, cost, delays",
     "dovetail": "answers with and without drafts by lookup, on models of several sizes: speed, and whether texts agree",
     "dragon": "answers that device and server write jointly, against one side and the paper's baselines; perplexity",
-    "everyday": "everyday questions answered by rules and by the model; questions that rules take by mistake",
+    "everyday": "everyday questions answered by rules and by the model; questions that rules answer by mistake",
     "handover": "the quality of answers that a better model begins and a worse one finishes, or the reverse",
     "index": "the server's index: build time, search time and memory at three sizes; recall of real passages",
     "intents": "recognition of requests that need no file",
     "kills": "data lost when processes are killed at random: the server during answers, work ahead, reading",
     "minutes": "how many sentences quoted from meetings are decisions, actions or open questions",
     "percache": "the caches against their baselines on replayed questions; the guard, the schedule, eviction",
-    "priced": "the caches, PerCache as published among them, over all of a user's questions, by measured prices",
-    "predict": "questions whose answer was predicted: by the paper's prompts, by rules, by the trained model",
+    "priced": "the caches, and PerCache as published, over all of a user's questions; costs from measured prices",
+    "predict": "how many questions were predicted: by the paper's prompts, by rules, by the trained model",
     "reveals": "how much of private passages can be read in the data sent to the server for joint answers",
-    "reuse": "cached KV states reused exactly, blended into any prompt, in rows, or as a forecast chooses",
+    "reuse": "ways to reuse cached KV states: exactly, blended into any prompt, in rows, or as a forecast chooses",
     "server": "the companion server: cost per token, memory per device, throughput of many answers, waiting times",
     "states": "the server's time to the first token, with and without passage states computed ahead and on disk",
     "telerag": "search in an index larger than memory: clusters read on demand, or ahead of rewritten questions",
-    "typing": "reading passages while a question is typed: first token, echo of keys, passages read in vain",
+    "typing": "reading passages while a question is typed: first token, echo of keys, passages read needlessly",
     "search": "jackdaw search: time per key, recall with and without wrong letters, time of the whole command",
     "retrieval": "recall, query latency at three sizes of the store, ingestion speed",
 }
@@ -74,7 +74,7 @@ def main() -> int:
     parser.add_argument(
         "--targets", metavar="A,B", help="dovetail: measure only these targets, such as 135m-q8_0,1.7b-q4_0"
     )
-    parser.add_argument("--only", metavar="A,B", help="dragon: run only these parts, such as first,perplexity")
+    parser.add_argument("--only", metavar="A,B", help="disco, dragon: run only these parts, such as live")
     parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
     arguments = parser.parse_args()
     if arguments.data and not arguments.data.is_dir():

@@ -1,13 +1,14 @@
 """The quality and speed of the model's answers, with and without its adapter. Answers come from the best passage alone
-(or the next one, if the first does not contain the answer), from three passages in one prompt, or from three mixed
-rows. Also: whether the model abstains if the passages do not contain the answer.
+(or the next one, if the first does not contain the answer), from three passages in one prompt, or from three prompts
+with a passage each, whose next-token distributions are mixed. Also: whether the model abstains if the passages do not
+contain the answer.
 
-Passages are retrieved from the sample life and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum` under --data. Only
-held-out questions are used; one in four is also asked in modes other than the model's own. `contains`: the reference
-occurs in the answer; `f1`: word overlap (as in SQuAD); `rouge_l` is for long references; `tokens` of an answer, cut
-after MOST_TOKENS, 0 if no passage is relevant; `ms` for the whole answer. `quoted` is the model's own mode, but
-questions about what was said are answered by quotations, uncut, as in Jackdaw. The catalog's `passages`, `arrangement`
-and `summaries` follow these figures. `skills` is the model without passages.
+Passages are retrieved from a fictional person's sample files and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum`
+under --data. Only held-out questions are used; one in four is also asked in modes other than the model's own.
+`contains`: the reference occurs in the answer; `f1`: word overlap (as in SQuAD); `rouge_l` is for long references;
+`tokens` of an answer, cut after MOST_TOKENS, 0 if no passage is relevant; `ms` for the whole answer. `quoted` is the
+model's own mode, but questions about what was said are answered by quotations, uncut, as in Jackdaw. The catalog's
+`passages`, `arrangement` and `summaries` follow these figures. `skills` is the model without passages.
 """
 
 import statistics

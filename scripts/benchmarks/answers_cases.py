@@ -1,5 +1,5 @@
-"""The questions of the benchmark `answers`, each with its retrieved passages, and with those left that do not answer
-it.
+"""The questions of the benchmark `answers`, each with its retrieved passages, and with the passages that remain if
+those that answer it are removed.
 """
 
 import time
@@ -30,8 +30,8 @@ Tells = Callable[[StoredPassage], bool]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question with its accepted answers, the retrieved passages, those passages that do not answer it, and a
-    predicate for passages that contain the answer.
+    """A question with its accepted answers, the retrieved passages, those retrieved passages that do not answer it, and
+    a function that says whether a passage contains the answer.
 
     `summary`: the answer is what was said about a topic; there is always one, and no passage is removed. `quoted` is
     Jackdaw's quotation for the question ("" without one), and `quoting_ms` the time to find it.
@@ -48,10 +48,9 @@ class Case:
 
 
 def sets(room: Path, data: Path | None, embedder: Embedder, most: int) -> Iterator[tuple[str, list[Case]]]:
-    """Yield at most `most` cases each for the sample life and for each folder of questions, by name; the stores of
-    documents are made in `room`.
-
-    Raises CannotRun if the data folder contains none of the folders.
+    """Yield at most `most` cases each for the sample files of a fictional person ("the sample life") and for each
+    folder of questions, by name; the stores of documents are made in `room`. Raises CannotRun if the data folder
+    contains none of the folders.
     """
     yield "sample_life", _sample_life(room, embedder, most)
     for name, folder in (read(data) if data else {}).items():
@@ -90,8 +89,8 @@ def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
 def _case(
     retriever: Retriever, question: Asked, says: Tells, is_of: Tells | None = None, summary: bool = False
 ) -> Case:
-    """Return a case. Its passages without an answer also exclude all passages of the relevant documents, if these are
-    known.
+    """Return a case. If the documents that answer the question are known, none of their passages counts as
+    irrelevant.
     """
     hits = stores.among(retriever, question, stores.FOUND)
     away = [hit for hit in hits if not (says(hit.passage) or (is_of and is_of(hit.passage)))]

@@ -24,7 +24,9 @@ from storage.knowledge import KnowledgeStore
 from storage.paths import Paths
 
 KEYS = "ξψζδφβγλθ"
-"""The letters that are typed, which do not occur in the sample life."""
+"""The letters that are typed. They do not occur in the sample files, so that each appears on the screen only as an
+echo.
+"""
 
 MAILS, PARAGRAPHS = 300, 12
 _LEAST = 50
@@ -114,7 +116,7 @@ def _unread(environment: Mapping[str, str], count: int) -> Callable[[], bool]:
 
 
 def _mails(folder: Path, seed: int, count: int = MAILS) -> Path:
-    """Write mails that all differ, with words of the sample life, into a folder."""
+    """Write mails that all differ, with words from the sample files, into a folder."""
     chance = random.Random(seed)
     files = (Path(__file__).parent.parent / "sample_life").rglob("*.md")
     words = " ".join(file.read_text("utf-8") for file in sorted(files)).split()
@@ -129,7 +131,7 @@ def _mails(folder: Path, seed: int, count: int = MAILS) -> Path:
 
 @contextmanager
 def _daemon(environment: Mapping[str, str]) -> Iterator[None]:
-    """Run the daemon, which works ahead, in a session of its own, like a service."""
+    """Run Jackdaw's background process (the daemon) within the block, in a session of its own, like a service."""
     command = [sys.executable, "-c", APP, "daemon", "run-once", "--minutes", "10"]
     process = subprocess.Popen(command, env=dict(environment), stdout=subprocess.DEVNULL, start_new_session=True)
     try:

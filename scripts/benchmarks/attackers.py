@@ -146,7 +146,7 @@ class Attacker:
             await asyncio.sleep(0.1)
 
     async def hoard(self) -> None:
-        """Send as many requests as a connection allows, with 5 credits each, again every 15 s."""
+        """Send as many requests as a connection allows, each with credit for 5 tokens, and repeat this every 15 s."""
 
         async def attack(device: Device) -> None:
             requests = [await device.ask(credit=5) for _ in range(ASKED)]
@@ -194,7 +194,9 @@ class Attacker:
         await self.repeat(attack)
 
     async def start(self) -> None:
-        """Request only passages, then the start of whole answers."""
+        """Send requests for passages only, and then ask for an answer to each of them (`Start`), one connection after
+        another.
+        """
 
         async def attack(device: Device) -> None:
             requests = [await device.ask(False) for _ in range(ASKED - 2)]

@@ -1,9 +1,9 @@
 """Measures how well questions that go beyond the user's files are detected (`device_app.english.beyond`).
 
-`own`: questions that the files answer, per set; `false` is the share for which the server would be asked, too. `mixed`:
-questions that need files and public knowledge: some about the sample life (`mixed_questions.jsonl`), others joined from
-a question of the set and a public one; `missed` is the share answered from the files alone, among those with relevant
-passages in the files (`relevant`).
+`own`: questions that the files answer, per set; `false` is the share for which the server would wrongly be asked in
+addition. `mixed`: questions that need files and public knowledge: some about a fictional person's sample files
+(`mixed_questions.jsonl`), others joined from a question of the set and a public one; `missed` is the share answered
+from the files alone, among those with relevant passages in the files (`relevant`).
 """
 
 import random

@@ -22,15 +22,15 @@ lihuaworld and .10 to .13 on qmsum; with this share .14 and .12; with exact stat
 
 @dataclass(frozen=True, slots=True)
 class BlendingSource(LocalSource):
-    """A source that decodes answers in one row, also from KV states that were cached at other positions. It caches only
-    exact states.
+    """A source of answers that decodes one prompt, and also uses KV states that were cached at other positions. It
+    caches only exact states.
     """
 
     recomputed: float = RECOMPUTED
 
     def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
-        """Prefill like `LocalSource`, but blend cached states for prompts of one row if the model's states can be
-        moved.
+        """Prefill like `LocalSource`, but blend cached states if all passages are in one prompt and the model's states
+        can be moved.
         """
         paths = self.paths(prompt)
         if len(paths) > 1 or tree is None or self.recomputed >= 1 or not self.engine.info.movable:
@@ -42,12 +42,14 @@ class BlendingSource(LocalSource):
         return [self.engine.prefill(0, [*self._blend(paths[0], trace, tree), *tail])]
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """Prefill ahead like `LocalSource`, without blending, so that the cached states are exact."""
+        """Prefill a prompt during idle work as the app's `LocalSource` does, without blending, so that the cached
+        states are exact.
+        """
         return LocalSource(self.engine, self.template).prefill(prompt, tree, trace)
 
     def _blend(self, path: Sequence[Node], trace: Trace, tree: QKVTree) -> list[int]:
-        """Join the path's cached states into row 0, at their own position or moved. Return the tokens that remain to be
-        computed.
+        """Append the cached states of the prompt's parts (`path`) to sequence 0, at their own position or moved. Return
+        the tokens that remain to be computed.
 
         A moved passage's first tokens are recomputed before its states are joined.
         """
@@ -76,10 +78,10 @@ class BlendingSource(LocalSource):
 
 
 def other_places(tree: QKVTree, kv_key: str, path: Sequence[Node], start: int) -> dict[int, str]:
-    """Return the names of cached states for the path's nodes from `start` on that were cached at another place: after
-    the root or after other nodes of the path.
+    """Return the names of cached states that fit parts of a prompt (`path`, from index `start` on) but were cached at
+    another place: directly after the instructions (the root), or after other parts of the same prompt.
 
-    Such a state depends only on text of the path. States with fewer nodes before them are preferred.
+    Such a state depends only on text of this prompt. States with fewer parts before them are preferred.
     """
     root, *passages = path
     names: dict[int, str] = {}
@@ -100,8 +102,8 @@ def other_places(tree: QKVTree, kv_key: str, path: Sequence[Node], start: int) -
 
 
 def _move(engine: Engine, tree: QKVTree, name: str, node: Node, skip: int) -> bool:
-    """Append the named states to row 0, without their first `skip` tokens, which row 0 already has. Return whether that
-    was possible.
+    """Append the named states to sequence 0, without their first `skip` tokens, which the sequence already has. Return
+    whether that was possible.
     """
     if not tree.joined(name, node, lambda states: engine.join_moved(0, states, skip)):
         return False

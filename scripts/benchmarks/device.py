@@ -3,8 +3,9 @@
 Measures three configurations in sequence: the app's default, the same with q8_0 KV states, and the weights as
 published. Within each, the arms alternate in one process on the same weights, prompt and threads. Start-up is measured
 on whole processes, as users start them, against the same work done with bare calls in a new process that has imported
-everything before timing starts. Both bindings of llama.cpp are measured by the same figures. Torch's prefix reuse needs
-the extra `research`.
+everything before timing starts. Both bindings of llama.cpp are measured by the same figures. A cached answer is timed
+in a simulated Termux environment and in a laptop's (`scripts.benchmarks.termux`). Torch's prefix reuse needs the extra
+`research`.
 """
 
 import ctypes
@@ -38,7 +39,7 @@ from models.llama_context import BATCH
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from scripts.benchmarks import bindings as compared
-from scripts.benchmarks import torch_reuse
+from scripts.benchmarks import termux, torch_reuse
 from scripts.places import CannotRun, weights
 from shared.prompt import Segment, build
 from shared.types import StoredPassage
@@ -52,7 +53,9 @@ USED = (
     *("device_app.answering.assistant", "device_app.knowledge.retriever", "models.chat_template", "models.embedder"),
     *("storage.conversations", "onnxruntime", "tokenizers"),
 )
-"""The modules that an answer imports and this benchmark's module does not."""
+"""The modules that an answer imports and this benchmark's module does not. They are imported before the bare calls are
+timed, so that only the calls count.
+"""
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
@@ -68,6 +71,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     for name, other in others.items():
         figures[name] = {key: other[key] for key in ("ttft_ms", "prefill_tok_s", "decode_tok_s", "speedup_joined")}
     figures["bindings"] = compared.measure(folder.path(find("smollm2-135m")), arguments.threads, repeats)
+    figures["termux"] = termux.measure(folder.folder, arguments.threads, max(repeats, 5))
     figures |= _start_up(folder, arguments.threads, repeats)
     return figures | torch_reuse.measure(folder, arguments.threads, max(repeats, 5))
 

@@ -5,8 +5,10 @@ A budget limits the share of prompt tokens on one side, the constrained one; the
 replayed in sequence; a policy knows only earlier ones: first-token times that it observed (of the loser of a race, only
 that it was slower) and prompt lengths. The device's prefill rate is known from the start, as in the paper. `stoch-s`
 and `stoch-d` choose a side by coin flip (§5.1); the stronger `stoch-s-both` and `stoch-d-both` choose by coin flip
-whether the constrained side runs beside the free one. `ours-s` and `ours-d` are the default policy. With --data,
-`handover` is the quality of answers that moved (`disco_quality`).
+whether the constrained side runs beside the free one. `ours-s` and `ours-d` are the default policy.
+
+With --data, `handover` is the quality of answers that moved (`disco_quality`), and `live` and `live_server` compare
+real races with the simulation (`disco_live`). --only runs some of the parts: simulation, handover, live, live_server.
 """
 
 import multiprocessing
@@ -24,18 +26,35 @@ from device_app.companion.dispatch import first_token
 from device_app.companion.dispatch.first_token import DeviceFirstToken
 from device_app.companion.dispatch.optimal import Optimal
 from device_app.companion.dispatch.policy import Policy, Routing, Waiting
-from scripts.benchmarks import disco_quality
+from scripts.benchmarks import disco_live, disco_quality
 from scripts.benchmarks.disco_data import DEVICES, Array, lengths, services
 from scripts.benchmarks.disco_replay import BILLED, BUDGETS, REQUESTS, Case, Result, replayed
-from scripts.places import step
+from scripts.places import chosen_parts, step
 
+PARTS = ("simulation", "handover", "live", "live_server")
 SEEDS, ANSWERS = 10, 20
 SIZES = (1_000, 10_000, 100_000)
 _KEPT = ("disco-s", "disco-d", "ours-s", "ours-d")
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return all figures: times in ms (except `decide_us`, in µs), money in $ per thousand questions."""
+    """Return the figures of all parts, or of some; without --data, of the simulation only unless others are named."""
+    parts = chosen_parts(arguments.only, PARTS) if arguments.only or arguments.data else PARTS[:1]
+    figures = _simulation(arguments) if "simulation" in parts else {}
+    if "handover" in parts:
+        figures |= disco_quality.run(arguments)
+    missed: list[str] = []
+    for part in ("live", "live_server"):
+        if part in parts:
+            figures |= disco_live.run(arguments, part)
+            missed += figures.pop("missed", [])
+    return figures | ({"missed": ", ".join(missed)} if missed else {})
+
+
+def _simulation(arguments: Namespace) -> dict[str, Any]:
+    """Return the figures of the simulation: times in ms (except `decide_us`, in µs), money in $ per thousand
+    questions.
+    """
     first, *others = lengths(arguments.data)
     known = services(arguments.data)
     seeds = 2 if arguments.quick else SEEDS
@@ -69,7 +88,6 @@ def run(arguments: Namespace) -> dict[str, Any]:
         **({"budget_error_traces": _error(results[len(cases) : -1])} if traces else {}),
         "budget_error_literal": _error(outcomes, ("literal-s", "literal-d")),
         **_speed(),
-        **(disco_quality.run(arguments) if arguments.data else {}),
     }
 
 
@@ -86,7 +104,9 @@ def _table(results: Sequence[Result], at: int) -> dict[str, dict[str, float]]:
 
 
 def _gained(result: Result, name: str, baseline: str, at: int) -> Array:
-    """Return 1 - ours/baseline for each budget; both are means over seeds."""
+    """Return by which share our policy (`name`) lowers a time compared with the `baseline`, 1 - ours/baseline, for each
+    budget; both times are means over seeds.
+    """
     seeds = min(result.times[arm].shape[1] for arm in (name, baseline))
     means = {arm: result.times[arm][:, :seeds, at].mean(axis=1) for arm in (name, baseline)}
     gained: Array = 1 - means[name] / means[baseline]
@@ -94,8 +114,8 @@ def _gained(result: Result, name: str, baseline: str, at: int) -> Array:
 
 
 def _reductions(named: dict[str, Result]) -> dict[str, Any]:
-    """Return the reduction against stochastic dispatch, averaged over budgets (figure 6, table 2): for each case, and
-    the least, the mean and the most.
+    """Return the reduction against stochastic dispatch, averaged over budgets (figure 6, table 2): of each case, and
+    the least, mean and greatest reduction of all cases.
     """
     figures: dict[str, Any] = {}
     for name, baseline in product(_KEPT, ("stoch", "stoch-both")):
@@ -123,8 +143,8 @@ def _worst(results: Sequence[Result]) -> dict[str, float]:
 
 
 def _literal(results: Sequence[Result]) -> dict[str, float]:
-    """Return the gain of our policy over the algorithms as printed: at the requested budget, and at the share that they
-    actually used.
+    """Return the gain of our policy over the paper's algorithms as printed. It is compared at the requested budget, and
+    at the share of tokens that the printed algorithms actually used.
     """
     figures = {}
     for name, (at, what) in product(_KEPT, enumerate(("mean", "p99"))):
@@ -182,8 +202,8 @@ def _bills(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _error(results: Sequence[Result], names: Sequence[str] = _KEPT) -> dict[str, dict[str, float]]:
-    """Return by how much the share of prompt tokens on the side with a budget exceeds the budget, in each run of 1,000
-    requests.
+    """Return how far the share of prompt tokens on the side with a budget deviates from the budget, over all runs of
+    1,000 requests.
     """
     figures = {}
     for name in names:

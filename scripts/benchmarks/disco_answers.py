@@ -55,9 +55,7 @@ class Written:
         }
 
     def delayed(self) -> int:
-        """Return the number of tokens that came later than a reader needed them who began to read at the first
-        token.
-        """
+        """Return the number of tokens that came too late for a reader who began to read at the first token."""
         planned = self.given[0] + np.arange(len(self.given)) / READING_RATE
         return int((np.array(self.given) > planned + 1e-3).sum())
 
@@ -77,8 +75,8 @@ def write(
     """Simulate one answer from its first token at 0 s; `server_s` is the server's time to the first token if it is
     asked again.
 
-    The losing side would need `left_s` more seconds to its own first token, and continues if migration already pays
-    off; None stops it. How long the server still needs is unknown until it is done.
+    The losing side would need `left_s` more seconds to its own first token, and keeps prefilling if migration already
+    pays off; if `left_s` is None, it stops. The device does not know in advance how long the server still needs.
     """
     rates: dict[Side, float] = {"device": device.decode, "server": max(server_rate, 0.1)}
     now, keeps = 0.0, left_s is not None

@@ -1,4 +1,5 @@
-"""The input of `disco`: first-token times of hosted services, lengths of prompts and answers, devices, prices.
+"""The input of `disco`: first-token times of hosted services, lengths of prompts and answers, devices, prices; texts
+of requests.
 
 Without a data folder, log-normal data is generated and named accordingly.
 """
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from device_app.companion import waiting
 from device_app.companion.dispatch.cost import ServerPrice
 from scripts.places import CannotRun
 
@@ -33,6 +35,9 @@ _OTHER_PRICE = ServerPrice(0.14, 0.28)
 """The price of models without an entry in table 8, in $ per million tokens: that of DeepSeek-V2.5."""
 
 _WORD_TOKENS = 1.3
+
+_LONGEST_S = 0.9 * waiting.LIMITS.token_s
+"""The longest first-token time that is replayed live: the product gives a server up that is silent for `token_s`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +89,8 @@ class Lengths:
 
 
 def services(data: Path | None) -> list[Service]:
-    """Return one service for each family of models. Of the models with the most samples, it is the one whose mean is
-    the median. Raises CannotRun.
+    """Return one hosted model for each family: of its models with the most samples, the one whose mean first-token
+    time is their median. Raises CannotRun if there are no samples.
     """
     if data is None:
         chance = np.random.default_rng(7)
@@ -131,6 +136,27 @@ def lengths(data: Path | None) -> list[Lengths]:
     if not asked or not traces:
         raise CannotRun(f"{data} lacks prompts/instructions.jsonl or arrivals")
     return [Lengths("instructions", np.array(asked), traces[-1].answers, recorded=False), *traces]
+
+
+def texts(data: Path) -> Sequence[str]:
+    """Return the texts of all requests of `prompts` that a person would ask an assistant. Raises CannotRun."""
+    folder = data / "prompts"
+    instructions = [
+        "\n\n".join(filter(None, (line["instruction"], line["instances"][0]["input"])))
+        for line in _rows(folder / "instructions.jsonl")
+    ]
+    every = [*instructions, *(line["turns"][0] for line in _rows(folder / "mt_bench.jsonl"))]
+    if not every:
+        raise CannotRun(f"{folder} has no requests.")
+    return every
+
+
+def delays(data: Path) -> Array:
+    """Return the recorded first-token times up to the longest that is replayed, in s. Raises CannotRun."""
+    recorded = np.array([float(line["ttft_s"]) for line in _rows(data / "ttft" / "requests.jsonl")])
+    if not (recorded <= _LONGEST_S).any():
+        raise CannotRun(f"{data}/ttft/requests.jsonl has no first-token times.")
+    return recorded[recorded <= _LONGEST_S]
 
 
 def _column(rows: Sequence[dict[str, Any]], key: str) -> Array:

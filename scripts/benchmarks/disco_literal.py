@@ -8,14 +8,19 @@ from shared.side import Side
 
 
 class LiteralWaiting:
-    """The paper's algorithm 2 as printed, without Jackdaw's corrections: its line 9 lacks the term E[l], and its line
-    18 uses F and omits the tail's share. For one budget, without feedback.
+    """The paper's algorithm 2 as printed, without Jackdaw's corrections, to measure what these change. For one budget,
+    without feedback.
+
+    Its line 9 lacks the term E[l], the mean prompt length; its line 18 uses the server's distribution F of first-token
+    times and omits the share reserved for its tail.
     """
 
     constraint: Side = "device"
 
     def __init__(self, server: Distribution, prompts: Distribution, budget: float) -> None:
-        """Compute the waiting times W for each bin of lengths; unseen lengths take w_tail, as in line 4."""
+        """Compute how long the device waits before it starts, W, for each bin of prompt lengths; lengths that never
+        occurred take the longest wait, w_tail, as in line 4.
+        """
         self.prompts = prompts
         w_tail = server.quantile(1 - min(TAIL_SHARE, budget))
         self.waits = np.full(len(prompts.typicals), w_tail)
@@ -46,7 +51,9 @@ class LiteralRouting:
     constraint: Side = "server"
 
     def __init__(self, shares: np.typing.NDArray[np.float64], prompts: Distribution, budget: float) -> None:
-        """Compute the threshold, a bin of lengths; `shares` are the shares of tokens below each bin."""
+        """Compute the threshold, as the index of a bin of prompt lengths; `shares` are the shares of all prompt tokens
+        that lie in the bins below each bin.
+        """
         self.prompts = prompts
         self.threshold = int(np.searchsorted(shares[1:], 1 - budget))
 

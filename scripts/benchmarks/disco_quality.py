@@ -74,7 +74,7 @@ class Answered:
 def run(arguments: Namespace) -> dict[str, Any]:
     """Return the figures as `handover`; the module's docstring explains them."""
     if not arguments.data:
-        raise CannotRun("its requests are read from `prompts` and `qmsum` under --data DIR.")
+        raise CannotRun("the requests are read from `prompts` and `qmsum` under --data DIR.")
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     better = folder.path(find("smollm2-135m"))
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)

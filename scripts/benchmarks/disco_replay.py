@@ -1,6 +1,6 @@
 """Replays requests in sequence through a dispatch policy that knows only earlier requests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -85,8 +85,8 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Billed:
-    """The costs of replayed requests, in $ per thousand questions: in total and on the side with a budget, `prompts`
-    being its prefill; the tokens decoded there; and the delays of migrated answers.
+    """The costs of replayed requests in $ per thousand questions, in all and on the side with a budget (`prompts`: its
+    prefill); `_unmoved`: without migration; the tokens decoded on that side; the migrated answers' number and delays.
     """
 
     cost: float
@@ -161,15 +161,18 @@ def _requests(case: Case, seed: int) -> Requests:
     return Requests(prompts, answers, server_s, called[:, 1], prompts / case.device.prefill, chance.random(REQUESTS))
 
 
-def play(name: str, requests: Requests, device: Device, budget: float) -> Played:
-    """Replay the requests of one seed at one budget. The policies as printed keep no account of the budget."""
+def play(name: str, requests: Requests, device: Device, budget: float, rebuilt: Collection[int] = _BUILT) -> Played:
+    """Replay the requests of one seed at one budget; `rebuilt` are those before which the policy is built again.
+
+    The paper's policies ignore how much budget is spent.
+    """
     side, make = POLICIES[name]
-    known = Estimates(device=DeviceFirstToken.prior(device.prefill, 0.0))
+    known, count = Estimates(device=DeviceFirstToken.prior(device.prefill, 0.0)), len(requests.prompts)
     policy, ledger, start = make(known, budget), Ledger(), 0
-    ttft, seen, device_at = np.empty(REQUESTS), np.full(REQUESTS, np.nan), np.full(REQUESTS, np.inf)
-    used, won, cut = (np.zeros(REQUESTS, bool) for _ in range(3))
-    for at in range(REQUESTS):
-        if at in _BUILT and at:
+    ttft, seen, device_at = np.empty(count), np.full(count, np.nan), np.full(count, np.inf)
+    used, won, cut = (np.zeros(count, bool) for _ in range(3))
+    for at in range(count):
+        if at in rebuilt and at:
             known, start = _learned(known, requests, seen, cut, slice(start, at)), at
             policy = make(known, budget)
         length, server, own = float(requests.prompts[at]), float(requests.server_s[at]), float(requests.device_s[at])
@@ -210,28 +213,25 @@ def _one_side(side: Side) -> Callable[[Requests, float], tuple[float, float, flo
     def play(requests: Requests, budget: float) -> tuple[float, float, float]:
         del budget
         ttft = requests.device_s if side == "device" else requests.server_s
-        return _measured(ttft, np.ones(REQUESTS, bool), requests.prompts)
+        return _measured(ttft, np.ones(len(ttft), bool), requests.prompts)
 
     return play
+
+
+def tossed(side: Side, requests: Requests, budget: float, *, both: bool) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Decide by coin flip whether the side with a budget runs, instead of the other side or (`both`) beside it; return
+    the first-token times and whether it ran. Tokens are charged to the budget (`Ledger`) as in our policy.
+    """
+    used, ledger = np.zeros(len(requests.prompts), bool), Ledger()
+    for at, (length, coin) in enumerate(zip(requests.prompts, requests.coins, strict=True)):
+        used[at] = coin < ledger.allowed(budget)
+        ledger = ledger.charge(length, budget, used=bool(used[at]))
+    spared, free = (requests.device_s, requests.server_s)[:: 1 if side == "device" else -1]
+    return np.where(used, np.minimum(spared, free) if both else spared, free), used
 
 
 def _coin(side: Side, *, both: bool) -> Callable[[Requests, float], tuple[float, float, float]]:
-    """Return a policy that decides by coin flip whether the side with a budget runs, in place of the other side or
-    beside it. Its budget is kept as by our policy.
-    """
-
-    def play(requests: Requests, budget: float) -> tuple[float, float, float]:
-        used, ledger = np.zeros(REQUESTS, bool), Ledger()
-        for at, (length, coin) in enumerate(zip(requests.prompts, requests.coins, strict=True)):
-            used[at] = coin < ledger.allowed(budget)
-            ledger = ledger.charge(length, budget, used=bool(used[at]))
-        spared, free = requests.device_s, requests.server_s
-        if side == "server":
-            spared, free = free, spared
-        ttft = np.where(used, np.minimum(spared, free) if both else spared, free)
-        return _measured(ttft, used, requests.prompts)
-
-    return play
+    return lambda requests, budget: _measured(*tossed(side, requests, budget, both=both), requests.prompts)
 
 
 _COINS = {

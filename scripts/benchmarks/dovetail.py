@@ -3,8 +3,8 @@ written than without drafts, and whether it is the same.
 
 Arms: `none`, without drafts; `lookup`, three tokens drafted wherever two matched; `auto`, as many tokens as Jackdaw
 itself chooses for each pass, by the costs that it measured. The larger targets are the default model's weights,
-inflated (`scripts/inflate`): its text at their cost. The bare default model writes 60 greedy answers of 30 to 200
-tokens, up to where Jackdaw ends them, with attention states in q8_0.
+inflated (`scripts/inflate`): they write the default model's text at the cost of a larger model. The bare default model
+writes 60 greedy answers of 30 to 200 tokens, up to where Jackdaw ends them, with attention states in q8_0.
 
 There are two kinds of figures. **Priced**: the 60 answers are replayed, and each pass is priced by the target's
 `cost_curve`, in processor time; the time of the drafter itself (`draft_ms` a pass) is added: `speedup`,
@@ -61,7 +61,7 @@ MODEL: Final = "smollm2-135m"
 SMALL: Final = "135m-q8_0"
 TARGETS: Final = (SMALL, "360m-q8_0", "1.7b-q8_0", "1.7b-q4_0", "3b-q8_0")
 BARS: Final = {SMALL: 1.2, "1.7b-q8_0": 1.55, "1.7b-q4_0": 1.70, "3b-q8_0": 1.65}
-"""The required priced speedup of `auto` for each target."""
+"""The required speedup of `auto` for each target, as computed from the costs of passes."""
 
 SLOWEST: Final = 1.03
 """The greatest allowed time of `auto`, relative to `none`, on any target and kind of prompt."""
@@ -92,7 +92,7 @@ LARGE: Final = 10**9
 def run(arguments: Namespace) -> dict[str, Any]:
     """Run the benchmark; figures as in the module's docstring. Raises CannotRun."""
     if arguments.data is None:
-        raise CannotRun("it needs --data, a folder with lihuaworld, email, nq_passages and prompts.")
+        raise CannotRun("the benchmark needs --data, a folder with lihuaworld, email, nq_passages and prompts.")
     targets = TARGETS[:2] if arguments.quick else TARGETS
     if arguments.targets:
         targets = tuple(arguments.targets.split(","))
@@ -158,8 +158,9 @@ def _measure(
     figures: dict[str, Any],
     same: dict[str, list[bool]],
 ) -> None:
-    """Measure a target: its costs of passes, answers in real time, and the replay of all answers. Adds to `figures` and
-    `same`.
+    """Measure a target: its costs of passes, answers in real time, and the replay of all answers.
+
+    Adds the results to `figures`, and to `same`, for each arm, whether each answer has the same text as without drafts.
     """
     step(f"{target}: costs of passes")
     load = os.getloadavg()[0]
@@ -194,8 +195,8 @@ def _measure(
 def replay(
     reported: Mapping[str, Sequence[Answer]], costs: PassCosts, price: PassCosts, info: EngineInfo, pass_s: float
 ) -> dict[str, dict[str, Any]]:
-    """Return each arm's priced figures, from a replay of all answers in the order in which acceptance is learnt from
-    them.
+    """Return each arm's speedup and other figures, computed from the costs of passes in a replay of all answers, in the
+    order in which acceptance is learnt from them.
 
     `auto` decides by `costs`. `pass_s` is the time of a pass over one token. Where passes are not exact, `auto` drafts
     nothing; `auto_inexact` is then its gain if it did draft.
@@ -222,7 +223,7 @@ def replay(
 
 
 def missed(figures: Mapping[str, Any]) -> list[str]:
-    """Return sentences about the required limits that priced figures miss."""
+    """Return a sentence for each required limit that is missed by the speedups computed from the costs of passes."""
     misses = []
     for target in (target for target in TARGETS if target in figures):
         auto = figures[target]["auto"]
@@ -231,7 +232,7 @@ def missed(figures: Mapping[str, Any]) -> list[str]:
         for kind, speedup in auto["kinds"].items():
             if speedup < 1 / SLOWEST:
                 misses.append(
-                    f"{target}, {kind}: auto takes {1 / speedup:.3f} of the time of none, more than {SLOWEST}"
+                    f"{target}, {kind}: `auto` takes {1 / speedup:.3f} times as long as `none`, more than {SLOWEST}"
                 )
     return misses
 

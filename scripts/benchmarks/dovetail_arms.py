@@ -1,4 +1,6 @@
-"""The arms of the benchmark `dovetail`, answers that the default model wrote, and their replay in counted passes."""
+"""The arms of the benchmark `dovetail`, answers that the default model wrote, and their replay, which counts the passes
+that each arm would need.
+"""
 
 import time
 from collections import Counter
@@ -33,7 +35,7 @@ FIXED_DRAFT, FIXED_MATCH = 3, 2
 """The number of tokens that the arm `lookup` drafts, and the fewest tokens that have to match before them."""
 
 COUNTED_DRAFT: Final = 7
-"""The number of tokens drafted after any match when it is counted how many are accepted."""
+"""The number of tokens drafted after any match, to count how many of them are accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ class Answer:
 
 
 class Always(Acceptance):
-    """An acceptance that makes drafts after every match of at least `least` tokens, and counts how many drafted tokens
-    are accepted.
+    """A stand-in for measured acceptance (`Acceptance`) by which drafts are made after every match of at least `least`
+    tokens. It also counts how many drafted tokens are accepted.
     """
 
     def __init__(self, least: int) -> None:
@@ -69,15 +71,17 @@ class Always(Acceptance):
 
 
 def fixed(draft: int, match: int) -> Drafting:
-    """Return a drafting that drafts a fixed number of tokens wherever a fixed number matched; longer passes are made
-    prohibitively expensive.
+    """Return a `Drafting` that drafts `draft` tokens wherever at least `match` tokens matched: a longer pass is
+    declared prohibitively expensive, a shorter one free.
     """
     free = PassCosts(((1, 1.0), (draft + 1, 1.0), (draft + 2, 1e6)), is_exact=True)
     return Drafting("lookup", costs=free, acceptance=Always(match))
 
 
 def drafting(arm: Arm, costs: PassCosts) -> Drafting:
-    """Return an arm's drafting for an engine with the given costs of passes."""
+    """Return the `Drafting` of an arm (which decides how many tokens are drafted), for an engine with the given costs
+    of passes.
+    """
     if arm == "lookup":
         return fixed(FIXED_DRAFT, FIXED_MATCH)
     return Drafting("off" if arm == "none" else "auto", costs=costs)
@@ -131,16 +135,16 @@ class Passes:
         self.seconds += other.seconds
 
     def speedup(self, costs: PassCosts, pass_s: float) -> float:
-        """Return how many times as fast the tokens were read as one by one; `pass_s` is the seconds of a pass over one
-        token.
+        """Return the speed of reading the tokens in these passes, relative to one token per pass; `pass_s` is the
+        seconds of a pass over one token.
         """
         spent = sum(count * costs.ratio(size) for size, count in self.sizes.items()) + self.seconds / pass_s
         return self.tokens / spent
 
 
 class Script:
-    """A stand-in for an engine, with the methods that a decoder needs: keeps tokens, computes nothing, and counts
-    passes by their size.
+    """A stand-in for an engine in a replay, with the methods that a decoder needs: it keeps tokens, computes nothing,
+    and counts passes by their size.
     """
 
     def __init__(self, info: EngineInfo, read: Sequence[int]) -> None:
@@ -174,9 +178,8 @@ class Script:
 
 
 def replayed(answer: Answer, drafting: Drafting, info: EngineInfo) -> Passes:
-    """Return the passes in which an engine with the given facts would write the answer with the given drafting.
-
-    The drafter's time is the time of everything but the engine's work.
+    """Return the passes in which an engine with the given facts would write the answer, if the given `Drafting` decides
+    what is drafted. The drafter's time is the time of everything but the engine's work.
     """
     script = Script(info, answer.read)
     engine = cast(Engine, script)
@@ -202,6 +205,6 @@ def accepted_shares(answers: Sequence[Answer], info: EngineInfo) -> dict[str, di
 
 
 def in_turn(by_kind: Mapping[str, Sequence[Answer]]) -> list[Answer]:
-    """Return the answers of all kinds, one kind after the other."""
+    """Return the answers in turn: the first of each kind, then the second of each kind, and so on."""
     longest = max(map(len, by_kind.values()), default=0)
     return [answers[place] for place in range(longest) for answers in by_kind.values() if place < len(answers)]

@@ -59,8 +59,8 @@ class Library:
 
 
 def prompts(data: Path, template: ChatTemplate, *, held_out: bool) -> dict[str, Iterator[Prompt]]:
-    """Yield the prompts of each kind, in one row, made as they are needed. Raises CannotRun without the data
-    folders.
+    """Yield the prompts of each kind, all passages in one prompt, made as they are needed. Raises CannotRun without the
+    data folders.
     """
     sets = load(data, *SETS.values())
     missing = [name for name in (*SETS.values(), "prompts") if not (data / name).is_dir()]

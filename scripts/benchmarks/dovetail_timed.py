@@ -49,7 +49,7 @@ def cpu_costs(engine: Engine, answer: Answer, sizes: Sequence[int]) -> PassCosts
     """Measure passes over the answer's tokens, by the number of tokens, in processor time, which other processes
     disturb less.
 
-    Of several passes the median counts.
+    The median of several passes is used.
     """
     engine.clear(0)
     engine.prefill(0, answer.read)
@@ -108,8 +108,8 @@ def rounds(
 
 
 def figures(done: Mapping[Arm, Sequence[Timed]]) -> dict[Arm, dict[str, Any]]:
-    """Return each arm's real figures; ratios are relative to `none`: of the sums, and the median of the answers'
-    ratios.
+    """Return each arm's figures from the answers that were timed. Speeds are relative to `none`: the ratio of the total
+    times, and the median of the answers' ratios.
     """
     alone = done["none"]
     table: dict[Arm, dict[str, Any]] = {}

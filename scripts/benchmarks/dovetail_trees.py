@@ -31,7 +31,9 @@ _SHAPES: Final = {"chain": 1, "tree": MOST_CONTINUATIONS}
 
 
 class _TreeScript(Script):
-    """A `Script` that also accepts trees: it counts their nodes and appends their main path."""
+    """A stand-in for an engine (`Script`) that also accepts trees of tokens: it counts their nodes and appends their
+    main path.
+    """
 
     branches = MOST_CONTINUATIONS - 1
 
@@ -50,10 +52,8 @@ class _TreeScript(Script):
 
 
 def replayed(answers: Sequence[Answer], continuations: int, costs: PassCosts, info: EngineInfo) -> Passes:
-    """Return the passes in which the answers are written if the given number of continuations is drafted, chosen by the
-    costs.
-
-    Acceptance is learnt from answer to answer.
+    """Return the passes in which the answers are written if the given number of continuations is drafted, of which each
+    pass verifies as many tokens as pay by the costs. Acceptance is learnt from answer to answer.
     """
     first, later = Acceptance(), later_siblings()
     passes = Passes()
@@ -83,9 +83,8 @@ def sizes(answers: Sequence[Answer], info: EngineInfo) -> dict[str, dict[str, fl
 def priced(
     answers: Sequence[Answer], costs: PassCosts, price: PassCosts, info: EngineInfo, pass_s: float
 ) -> dict[str, dict[str, float]]:
-    """Return the gain of chains and of trees if as many nodes are drafted as pay by `costs`, priced by `price`.
-
-    `pass_s` is the time of a pass over one token.
+    """Return the gain of chains and of trees if as many nodes are drafted as pay by `costs`. The time of each pass is
+    taken from `price`; `pass_s` is the time of a pass over one token.
     """
     table: dict[str, dict[str, float]] = {}
     for shape, count in _SHAPES.items():

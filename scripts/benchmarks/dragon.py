@@ -3,8 +3,8 @@
 Uses a real server process, the real model, real sockets, and a simulated network line with extra round trips of 0 to
 300 ms and 20% jitter. Device and server have disjoint halves of the cores; the device alone also has one half. There
 are two paces: `native`, and `reference`, where each side's step takes the time of the paper's models. In timed runs
-both sides have the same weight (η = .5, which rejects the most), answers do not end early, and prompts are prefilled.
-Figures of rules that the product does not use are omitted.
+both sides' distributions have the same weight, with which most drafts are rejected; answers do not end early, and
+prompts are prefilled. Figures of rules that the product does not use are omitted.
 """
 
 import os
@@ -32,7 +32,7 @@ from scripts.benchmarks.dragon_setting import (
     pinned,
     ready,
 )
-from scripts.places import CannotRun, step, weights
+from scripts.places import CannotRun, chosen_parts, step, weights
 
 TIMED: Final[Mapping[str, Callable[[Setting], dict[str, Any]]]] = {
     "tokens": dragon_timed.timed,
@@ -51,10 +51,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
     """
     data: Path | None = arguments.data
     if data is None:
-        raise CannotRun("it needs --data: private chats (lihuaworld) and public passages (nq_passages).")
-    parts = arguments.only.split(",") if arguments.only else PARTS
-    if unknown := sorted(set(parts) - set(PARTS)):
-        raise CannotRun(f"it has no part {', '.join(unknown)}. Its parts: {', '.join(PARTS)}.")
+        raise CannotRun("the benchmark needs --data: private chats (lihuaworld) and public passages (nq_passages).")
+    parts = chosen_parts(arguments.only, PARTS)
     folder = weights(MODEL, EMBEDDER)
     sizes = QUICK if arguments.quick else Sizes()
     load = {"before": os.getloadavg()[0]}

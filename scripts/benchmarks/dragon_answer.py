@@ -1,4 +1,7 @@
-"""The arms of the benchmark `dragon` by name, and the type of a measured answer: with its timestamps and bytes."""
+"""The arms of the benchmark `dragon` by name, and the type of a measured answer: with its timestamps and bytes.
+
+In some arms one side of a joint answer, device or server, decides every final token from both sides' drafts.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +27,7 @@ Arm = Literal[
     "greedy",
 ]
 
-FirstArm = Arm | Literal["drcg_text", "server_only"]
+FirstArm = Arm | Literal["drcg_text", "drcg_kv", "server_only"]
 
 FREE = SamplingSettings(temperature=0.7, min_p=0.05)
 JOINT: dict[Arm, tuple[Rule, Place | None]] = {
@@ -32,8 +35,8 @@ JOINT: dict[Arm, tuple[Rule, Place | None]] = {
     "coupled": ("coupled", None),
     "greedy": ("greedy", None),
 }
-"""The rule of the product's joint answers, and the side that settles their tokens. Algorithm 1 starts on the device and
-follows its scheduler.
+"""For each arm that is a joint answer of the product: its rule, and the side that decides the final tokens. Algorithm 1
+starts on the device; its scheduler may then change the side.
 """
 
 WAYS: dict[Arm, Aggregation] = {
@@ -42,11 +45,11 @@ WAYS: dict[Arm, Aggregation] = {
     "algorithm1_device": "device",
     "algorithm1_server": "server",
 }
-"""The arms that use Algorithm 1, each with the side that settles its tokens."""
+"""For each arm that uses Algorithm 1, the side that decides the final tokens, or how that side is chosen."""
 
 
 def rule_and_place(arm: Arm) -> tuple[Rule, Place | None]:
-    """Return the rule of a joint answer, and the side that settles its tokens."""
+    """Return the rule of a joint answer, and the side that decides its final tokens."""
     way = WAYS.get(arm)
     return JOINT[arm] if way is None or way == "scheduled" else ("algorithm1", way)
 

@@ -34,7 +34,7 @@ from shared.protocol import messages as m
 from shared.trace import Trace
 
 SETTLED_S: Final = 0.05
-"""Seconds until what is under way on a line without delay has arrived."""
+"""Seconds to wait until all bytes that were sent on a line without delay have arrived."""
 
 _MODES: dict[Arm, dragon_sync.Mode] = {
     "token_wise": "token",
@@ -74,7 +74,7 @@ class Bench:
                 link = self.links[rtt] = Link(Credentials(url, self._server.token), hello)
                 opening.callback(link.close)
                 if not link.wait(30).connected:
-                    raise RuntimeError(f"no link: {link.state.why_not()}")
+                    raise RuntimeError(f"there is no link to the server: {link.state.why_not()}")
                 connection = self.sockets[rtt] = socket.create_connection(("127.0.0.1", lines.ports[2 * place + 1]))
                 opening.callback(connection.close)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -91,7 +91,9 @@ class Bench:
         return engine
 
     def delay(self, rtt: int, extra_rtt_s: float) -> None:
-        """Set the extra round trip of a line, which is named by its first extra round trip in ms."""
+        """Set the extra round trip of a line. `rtt` is the line's initial extra round trip in ms, by which it is
+        identified.
+        """
         self._lines.delay(2 * self._rtts.index(rtt), extra_rtt_s)
 
     def answer(
@@ -147,7 +149,7 @@ class Bench:
         tokens: int,
         tree: QKVTree | None,
     ) -> None:
-        """Let the device write the answer alone; states in the tree are joined."""
+        """Let the device write the answer alone, reusing the cached KV states in `tree`."""
         stream = self.source.stream(prompt, sampling, max_tokens=tokens, similarities=weights, tree=tree)
         for piece in stream:
             answer.at.append(time.perf_counter())
@@ -207,7 +209,7 @@ class Bench:
 def joint_question(
     arm: Arm, text: str, sampling: SamplingSettings, tokens: int, passages: int, rows: int
 ) -> JointQuestion:
-    """Return the question of a joint answer of this arm."""
+    """Return the request for a joint answer, under the rule and the settings of this arm."""
     rule, place = rule_and_place(arm)
     scheduled = WAYS.get(arm) == "scheduled"
     return JointQuestion(

@@ -32,11 +32,15 @@ class Question:
     similarities: tuple[float, ...]
 
     def prompt(self, template: ChatTemplate, rows: int, passages: int) -> Prompt:
-        """Return the prompt with the question's `passages` first passages, divided into rows."""
+        """Return the prompt with the question's `passages` first passages, divided among `rows` separate prompts
+        (rows).
+        """
         return build(self.text, self.passages[:passages], template).in_rows(rows)
 
     def weights(self, rows: int, passages: int, level: float) -> list[float]:
-        """Return one similarity per row; a `level` above 0 replaces every passage's similarity."""
+        """Return one similarity for each row (each of the prompts among which passages are divided); a `level` above 0
+        replaces every passage's similarity.
+        """
         return row_similarities([level] * passages if level else self.similarities[:passages], rows)
 
 

@@ -1,4 +1,6 @@
-"""The times to first token of `dragon`, which include both searches."""
+"""Measures the time to the first token of each arm of the benchmark `dragon`, from the question on: it includes the
+searches for private and for public passages.
+"""
 
 import statistics
 import time
@@ -33,21 +35,31 @@ TOGETHER: Final[tuple[FirstArm, ...]] = ("coupled", "greedy")
 
 
 def first_tokens(setting: Setting) -> dict[str, Any]:
-    """Return times to first token with natural η: either side alone from its own passages (the paper's CRCG), the
-    device from both sides' passages in one prompt (DRCG/Text), joint.
+    """Return times to first token, with the weights that the passages' similarities give: either side alone from its
+    own passages (the paper's CRCG), the device from both sides' passages in one prompt (DRCG/Text), the same with the
+    attention states of the public passages sent by the server (DRCG/KV, `drcg_kv_bytes` on average), and both sides
+    together.
     """
     setting.at("native", level=0.0)
     sizes = setting.sizes
-    arms: tuple[FirstArm, ...] = (ALONE, "server_only", "drcg_text", "token_wise", *JOINT)
+    arms: tuple[FirstArm, ...] = (ALONE, "server_only", "drcg_text", "drcg_kv", "token_wise", *JOINT)
     taken: dict[FirstArm, dict[int, list[float]]] = {arm: {rtt: [] for rtt in sizes.rtts} for arm in arms}
+    sent: list[int] = []
     for number in range(sizes.repeats):
         text = setting.private.questions[number % len(setting.private.questions)].text
         for rtt in sizes.rtts:
             step(f"first tokens, {rtt} ms, round {number + 1} of {sizes.repeats}")
             for arm in arms:
-                taken[arm][rtt].append(first_token(setting, arm, text, rtt, level=0.0).ttft_ms)
+                answer = first_token(setting, arm, text, rtt, level=0.0)
+                taken[arm][rtt].append(answer.ttft_ms)
+                if arm == "drcg_kv":
+                    sent.append(answer.down)
     alone = taken[ALONE]
-    figures: dict[str, Any] = {"ttft_ms": {}, "ttft_over_device_only": {}}
+    figures: dict[str, Any] = {
+        "ttft_ms": {},
+        "ttft_over_device_only": {},
+        "drcg_kv_bytes": round(statistics.mean(sent)),
+    }
     for arm, by_rtt in taken.items():
         ratios = {rtt: [a / b for a, b in zip(some, alone[rtt], strict=True)] for rtt, some in by_rtt.items()}
         figures["ttft_ms"][arm] = {str(rtt): round(statistics.median(some), 1) for rtt, some in by_rtt.items()}
@@ -56,9 +68,10 @@ def first_tokens(setting: Setting) -> dict[str, Any]:
 
 
 def beside_alone(setting: Setting) -> dict[str, Any]:
-    """Return times to first token at the reference pace, that of prompts included, and equal weights, with the states
-    of private passages kept and without: means in ms and, of joint answers, as multiples of the device alone, and how
-    many ms later. `finished_alone` counts joint answers whose first token came without the server.
+    """Return times to first token, with the states of private passages cached and without. Both sides have the
+    reference pace, for prompts as well, and equal weights. The figures are means in ms. Those of joint answers are also
+    given as a multiple of the time of the device alone, and as the difference from it. `finished_alone` counts joint
+    answers whose first token came without the server.
 
     The server's states are in memory. Arms take turns.
     """
@@ -89,7 +102,9 @@ def beside_alone(setting: Setting) -> dict[str, Any]:
 
 
 def beside(taken: dict[FirstArm, dict[int, list[float]]]) -> dict[str, Any]:
-    """Return the figures of these times in ms, by arm and extra round trip."""
+    """Return the figures of the measured first-token times `taken`, in ms, by arm and extra round trip; those of joint
+    answers also relative to the device alone.
+    """
     means = {arm: {rtt: statistics.mean(some) for rtt, some in by_rtt.items()} for arm, by_rtt in taken.items()}
     alone = means[ALONE]
     return {
@@ -104,7 +119,8 @@ def first_token(
 ) -> TimedAnswer:
     """Return an answer up to its first token, timed from the question on, before the search of private passages.
 
-    Their states are in the tree if that `is_kept`, else they are computed. A `level` above 0 replaces similarities.
+    With `is_kept`, the attention states of the private passages are cached; otherwise they are computed. A `level`
+    above 0 replaces the passages' similarities.
     """
     bench = setting.bench
     tree = bench.tree if is_kept else None
@@ -113,6 +129,9 @@ def first_token(
         answer.at = [_from_server(bench, text, rtt)]
     elif arm == "drcg_text":
         answer.at = [_with_fetched(setting, text, rtt, tree)]
+    elif arm == "drcg_kv":
+        at, answer.down = _with_states(setting, text, rtt)
+        answer.at = [at]
     elif arm == "device_only":
         question = _question(setting, text)
         prompt, weights = _prompt(setting, question), question.weights(1, PASSAGES, level)
@@ -135,7 +154,7 @@ def first_token(
 def _joint(
     setting: Setting, arm: Arm, text: str, rtt: int, level: float, tree: QKVTree | None
 ) -> tuple[list[float], str]:
-    """Return the time of a joint answer's first token, and why it came without the server, "" if it did not.
+    """Return the time of a joint answer's first token, and the reason if the token came without the server, else "".
 
     The server is asked before the local search.
     """
@@ -169,6 +188,28 @@ def _with_fetched(setting: Setting, text: str, rtt: int, tree: QKVTree | None) -
     answer = TimedAnswer([], [], 0.0, 0.0)
     bench.alone(answer, build(text, texts, bench.source.template).joined(), (1.0,), FREE, 1, tree)
     return answer.at[0]
+
+
+def _with_states(setting: Setting, text: str, rtt: int) -> tuple[float, int]:
+    """Return the time of the first token from both sides' passages in one prompt of the device. The server sends the
+    attention states of the prompt's instructions and of its passages. Also return the bytes of these states.
+    """
+    bench = setting.bench
+    server, engine, template = bench.sockets[rtt], bench.source.engine, bench.source.template
+    dragon_sync.ask(server, dragon_sync.JointRequest("states", text, PASSAGES, 1, 0.0, 0.0, 0))
+    question = _question(setting, text)
+    public, slices = dragon_sync.receive_states(server)
+    prompt = build(text, [*map(stored, public), *question.passages], template)
+    behind = [segment for passage in prompt.passages[len(public) :] for segment in passage]
+    tokens = [
+        token for segment in (*behind, *prompt.tail) for token in engine.tokenize(segment.text, special=segment.special)
+    ]
+    engine.clear(0)
+    engine.join(0, slices)
+    engine.prefill(0, tokens)
+    at = time.perf_counter()
+    engine.clear(0)
+    return at, sum(len(each.data) for each in slices)
 
 
 def _question(setting: Setting, text: str) -> Question:

@@ -57,7 +57,7 @@ class Lines:
         self._process.join()
 
     def carried(self, way: int) -> tuple[int, int]:
-        """Return the bytes that a line has received so far, upwards and downwards."""
+        """Return the number of bytes that a line has received so far, from the device and from the server."""
         return self._counts[2 * way], self._counts[2 * way + 1]
 
     def delay(self, way: int, extra_rtt_s: float) -> None:

@@ -63,8 +63,8 @@ class OneProcess:
         return {"identical_to_one_process": figures}
 
     def accepted(self) -> dict[str, Any]:
-        """Return the acceptance of drafts in whole answers that end by themselves; then the scheduler's results on the
-        recorded acceptances.
+        """Return the shares of accepted drafts in whole answers that end by themselves, by rule and weight; and the
+        simulated times of the scheduler on the recorded acceptances.
         """
         sizes = self._setting.sizes
         self._setting.at("native", endless=False)
@@ -76,7 +76,7 @@ class OneProcess:
             ("t07_minp05", AT_LESS, "half", 0.5),
             ("t07_minp05", AT_LESS, "as_it_comes", None),
         ):
-            step(f"acceptance, {name}, η {share}")
+            step(f"acceptance, {name}, device weight {share}")
             by_rule: dict[str, Any] = {}
             rules: tuple[Rule, ...] = ("coupled", "algorithm1")
             for rule in rules:

@@ -1,10 +1,11 @@
 """Perplexity of WikiText-2 by number of passages (Figure 6): device alone, server alone, both together.
 
 A window of text is a question and its continuation; its passages are the nearest pieces of the same text from other
-places, by the product's embedder. Ranks 1, 3, 5 … are on the device, 2, 4, 6 … on the server. Each passage is a row;
-rows are weighted as in the product, within a side and between the sides. What the paper compares with reads its
-passages in one prompt, best first: `crcg_device` and `crcg_cloud` those of one side, `drcg_text` those of both, as many
-as its budget has room for.
+places, by the product's embedder. Ranks 1, 3, 5 … are on the device, 2, 4, 6 … on the server. Each passage is
+in a prompt of its own, and the prompts' distributions are mixed with the product's weights, within a side and between
+the sides. The paper's baselines read their passages in
+one prompt, best first: `crcg_device` and `crcg_cloud` those of one side, `drcg_text` those of both, as many as its
+budget has room for.
 """
 
 import math
@@ -40,7 +41,7 @@ PROMPT_PASSAGES: Final = 4
 """The most passages in one prompt: 256 tokens, the paper's budget."""
 
 Compared = Literal["crcg_device", "crcg_cloud", "drcg_text"]
-"""What the paper compares with: passages of the device, of the server, or of both in one prompt."""
+"""The baselines of the paper: one prompt with passages of the device, of the server, or of both."""
 
 SIDES: tuple[Side, Side] = ("device", "server")
 Logs = npt.NDArray[np.float64]
@@ -126,8 +127,8 @@ def _perplexity(logs: Sequence[Logs]) -> float:
 
 
 def table(pieces: Sequence[Predicted]) -> dict[str, Any]:
-    """Return perplexities for `device`, `server` and `together` (the same number of passages on each side), and for
-    what the paper compares with, by passages per side.
+    """Return perplexities for `device`, `server` and `together` (the same number of passages on each side), and for the
+    paper's baselines, by passages per side.
     """
     arms: dict[str, tuple[Side, ...]] = {"device": ("device",), "server": ("server",), "together": SIDES}
     in_rows = {

@@ -24,8 +24,8 @@ SIDES: tuple[Side, Side] = ("device", "server")
 
 @dataclass(slots=True)
 class Played:
-    """An answer; for each of its tokens, whether the device's and the server's draft equalled it; and the bytes of the
-    server's distributions.
+    """An answer; for each of its tokens, whether the device's and the server's draft equalled it; and the sizes in
+    bytes of the server's distributions.
     """
 
     tokens: list[int] = field(default_factory=list)

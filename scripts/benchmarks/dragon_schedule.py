@@ -1,7 +1,10 @@
 """The paper's simulator (section 7.4): replays recorded acceptances in virtual time, under each policy that chooses the
-aggregating side. Decisions are those of `shared.aggregation.scheduler`, from its online estimates. Decoders are not
-interrupted within a step, drafts are capped, and a hand-over travels with the token before it. The extra latency varies
-like the paper's: a sine of 20% with a period of 20π seconds.
+aggregating side.
+
+The aggregating side decides the final tokens from both sides' drafts. Policies decide by
+`shared.aggregation.scheduler`, from its online estimates. Decoders are not interrupted within a step, drafts are
+capped, and a hand-over travels with the token before it. The extra latency varies like the paper's: a sine of 20% with
+a period of 20π seconds.
 """
 
 import math
@@ -37,7 +40,7 @@ class Conditions:
 
 @dataclass(slots=True)
 class Chain:
-    """The simulated drafts of one side: when it may start the next draft, and when it learned of each settled token."""
+    """The simulated drafts of one side: when it may start the next draft, and when it learned of each final token."""
 
     free: float = 0.0
     ready: float = 0.0
@@ -45,8 +48,8 @@ class Chain:
     wrong: bool = False
 
     def draft(self, position: int, step: float, ahead: int) -> float:
-        """Return the time at which the draft at `position` is ready, given that all earlier drafts are settled or
-        right.
+        """Return the time at which the draft at `position` is ready, if all earlier drafts are right or were replaced
+        by final tokens.
         """
         if self.wrong:
             # The side drafts on after a wrong token until it learns of the rejection, and never stops within a step.
@@ -79,7 +82,7 @@ class Seen:
 
 
 def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: Chooses, ahead: int = AHEAD) -> float:
-    """Return the simulated seconds until the answer's last token is settled and shown on the device."""
+    """Return the simulated seconds until the answer's last token is decided and shown on the device."""
     chains = {side: Chain() for side in SIDES}
     seen = Seen(conditions.decode, Transmission(), dict.fromkeys(SIDES, Acceptance()))
     aggregator, handed, settled = first, 0.0, 0.0

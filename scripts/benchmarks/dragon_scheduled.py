@@ -1,8 +1,9 @@
-"""Times joint answers by Algorithm 1 in real processes, over a line whose delay changes during each answer: the device
-settles all tokens, the server does, or the scheduler chooses the side.
+"""Times joint answers by Algorithm 1 in real processes, over a line whose delay changes during each answer.
 
-The paces are the paper's; in half of the answers the device's passages weigh .2, in half .8. The line's extra round
-trip follows a sine from 20 to 300 ms with the paper's period; every way writes each question at the same phase of it.
+Either the device decides all final tokens, or the server does, or the scheduler chooses the side. The paces are the
+paper's; in half of the answers the device's passages weigh .2, in half .8. The line's extra round trip follows a sine
+from 20 to 300 ms with the paper's period; each of the three ways answers a question beginning at the same phase of the
+sine.
 """
 
 import math
@@ -19,7 +20,7 @@ from scripts.places import step
 from shared.aggregation.weights import RELEVANCE_TEMPERATURE
 
 SHARES: Final = (0.2, 0.8)
-"""The weight η of the device's passages, in each half of the answers."""
+"""The weights of the device's distribution in the mixture: one for each half of the answers."""
 
 LEAST_S, MOST_S = 0.02, 0.3
 """The least and the greatest extra round trip, in seconds."""
@@ -41,14 +42,17 @@ def extra_s(since_s: float, phase: float) -> float:
 
 
 def levels(share: float) -> tuple[float, float]:
-    """Return the similarities that the device's and the server's passages, equally many, need for the share η."""
+    """Return the similarities to set for the device's and for the server's passages, so that the device's weight in the
+    mixture of both distributions is `share`, if both sides have equally many passages.
+    """
     difference = RELEVANCE_TEMPERATURE * math.log(share / (1 - share))
     return LEVEL + difference / 2, LEVEL - difference / 2
 
 
 def scheduled(setting: Setting) -> dict[str, Any]:
-    """Return the milliseconds per token of each way, over all answers and for each weight of the device's passages; and
-    speeds relative to those with a fixed side.
+    """Return the milliseconds per token if the device, the server or a side chosen by the scheduler decides the final
+    tokens, over all answers and for each weight of the device's passages; and speeds relative to those with a fixed
+    side.
     """
     sizes, bench = setting.sizes, setting.bench
     rtt = sizes.rtts[0]
@@ -59,7 +63,7 @@ def scheduled(setting: Setting) -> dict[str, Any]:
         setting.at("reference", level=server)
         question = setting.private.questions[number % len(setting.private.questions)]
         for arm in WAYS:
-            step(f"{arm}, η {share}, answer {number + 1} of {sizes.scheduled}")
+            step(f"{arm}, device weight {share}, answer {number + 1} of {sizes.scheduled}")
             with changing(lambda seconds: bench.delay(rtt, seconds), number // len(SHARES) / PHASES):
                 tokens = sizes.scheduled_tokens
                 answer = bench.answer(arm, question, rtt, tokens, seed=number, passages=PASSAGES, level=own)
@@ -88,8 +92,8 @@ def changing(delay: Callable[[float], None], phase: float) -> Iterator[None]:
 
 
 def compared(halves: Mapping[float, Mapping[Arm, Sequence[TimedAnswer]]]) -> dict[str, Any]:
-    """Return the mean ms per token of each way over all answers; and for each weight of the device's passages, the
-    scheduler's speed relative to the better fixed side.
+    """Return the mean ms per token, by the side that decides the final tokens, over all answers; and for each weight of
+    the device's passages, the scheduler's speed relative to the better fixed side.
     """
     every: dict[Arm, list[TimedAnswer]] = {
         arm: [answer for half in halves.values() for answer in half[arm]] for arm in WAYS

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import accumulate, pairwise
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
@@ -29,11 +30,12 @@ from cloud_server.retrieval.corpus import Corpus, Vector
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.serving.server import CompanionServer
 from cloud_server.settings import Limits, Log, Retrieval, Serve, Settings
+from device_app.settings import Model
 from models.catalog import Weights, find
 from models.chat_template import parse
 from models.decoder import Decoder
 from models.embedder import OnnxEmbedder
-from models.engine import Engine
+from models.engine import Engine, KVSlice, KVType, Logits
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from scripts.benchmarks import dragon_sync
@@ -109,37 +111,62 @@ class Levelled:
         return getattr(self._corpus, name)
 
 
-def engine(weights: Weights, threads: int) -> LlamaCppEngine:
-    """Return an engine with the server's default settings."""
+def engine(weights: Weights, threads: int, kv: KVType | None = None) -> LlamaCppEngine:
+    """Return an engine with the server's default settings, but for the given number format of attention states."""
     own = Settings().model
     return LlamaCppEngine(
         LlamaModel(weights.path(find(MODEL))),
         context=own.context,
         sequences=own.sequences,
         threads=threads,
-        kv_type=own.kv,
+        kv_type=kv or own.kv,
     )
 
 
 def begin(
     own: Engine, template: ChatTemplate, question: str, passages: Sequence[m.PublicPassage], prefixes: PrefixCache
 ) -> Decoder:
-    """Prefill the prompt in one row with all passages, using cached prefixes. Return a decoder."""
+    """Prefill one prompt with all passages, using cached prefixes. Return a decoder for its answer."""
+    return Decoder(
+        own, {0: _read(own, _segments(own, template, question, passages), prefixes)}, np.zeros(1, np.float32)
+    )
+
+
+def states(
+    own: Engine, template: ChatTemplate, question: str, passages: Sequence[m.PublicPassage], prefixes: PrefixCache
+) -> list[KVSlice]:
+    """Return the attention states of the prompt's instructions (its head) and of each passage, one after the other, as
+    bytes.
+    """
+    segments = _segments(own, template, question, passages)
+    _read(own, segments, prefixes)
+    ends = list(accumulate(map(len, segments[:-1]), initial=0))
+    return [own.slice(0, start, stop) for start, stop in pairwise(ends)]
+
+
+def _segments(
+    own: Engine, template: ChatTemplate, question: str, passages: Sequence[m.PublicPassage]
+) -> list[list[int]]:
+    """Return the tokens of the prompt's parts; the last part holds the question."""
     prompt = public_prompt(question, passages, template)
     parts = (prompt.head, *((segment,) for part in prompt.passages for segment in part), prompt.tail)
-    segments = [_tokens(own, part) for part in parts if part]
+    return [_tokens(own, part) for part in parts if part]
+
+
+def _read(own: Engine, segments: Sequence[Sequence[int]], prefixes: PrefixCache) -> Logits:
+    """Prefill a prompt in sequence 0, using and storing cached prefixes; return its last logits."""
     own.clear(0)
     held = prefixes.join(own, 0, segments)
     logits = own.prefill(0, [token for segment in segments for token in segment][held:])
     prefixes.keep(own, 0, segments)
-    return Decoder(own, {0: logits}, np.zeros(1, np.float32))
+    return logits
 
 
 def _tokens(own: Engine, segments: Sequence[Segment]) -> list[int]:
     return [token for segment in segments for token in own.tokenize(segment.text, special=segment.special)]
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Exit when the parent process ends, so that a killed benchmark leaves no server behind."""
     if parent := parent_process():
         parent.join()
@@ -148,7 +175,7 @@ def _end_with_parent() -> None:
 
 def _serve(place: ServerSetup, sender: Connection) -> None:
     signal(SIGINT, SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, place.cores)
     settings = Settings(
@@ -158,7 +185,9 @@ def _serve(place: ServerSetup, sender: Connection) -> None:
         log=Log(level="error"),
     )
     embedder = OnnxEmbedder(place.weights.path(find(EMBEDDER)), threads=1)
-    writing, exchanging = (paced(engine(place.weights, len(place.cores)), place.pace) for _ in range(2))
+    # The device can join states in its own format alone.
+    kinds: tuple[None, KVType] = (None, Model().kv)
+    writing, exchanging = (paced(engine(place.weights, len(place.cores), kv), place.pace) for kv in kinds)
     template = parse(writing.info.chat_template, writing.info.bos)
     corpus = Levelled(IndexCorpus(place.index, embedder.fingerprint), place.level)
     answering = Answering(writing, template, embedder, corpus, settings.retrieval.relevance)
@@ -174,6 +203,7 @@ def _serve(place: ServerSetup, sender: Connection) -> None:
             listening,
             answering,
             lambda request, passages: begin(exchanging, template, request.question, passages, kept),
+            lambda request, passages: states(exchanging, template, request.question, passages, kept),
         ),
         daemon=True,
     ).start()

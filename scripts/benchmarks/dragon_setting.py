@@ -42,7 +42,9 @@ a server.
 """
 
 PROMPT_TOKEN_S: Final[Mapping[Side, float]] = {"device": 1 / 60, "server": 1 / 1000}
-"""Seconds per token of a prompt on a phone and on a server's GPU, for figures that prompts decide."""
+"""Seconds per token of a prompt on a phone and on a server's GPU, for figures in which the time to read prompts
+matters.
+"""
 
 READ_SHARES: Final[Mapping[Side, float]] = {"device": 0.45, "server": 0.05}
 """The cost, in steps, of each further token that is read in one step. A phone decodes 14 tokens a second of a model
@@ -62,7 +64,7 @@ BASELINES: tuple[Arm, ...] = ("device_only", "token_wise", "sequence_wise", "seq
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is measured: numbers of answers, rounds and tokens."""
+    """The amounts to measure: numbers of answers, rounds and tokens."""
 
     rtts: Sequence[int] = RTTS
     repeats: int = 5
@@ -102,7 +104,8 @@ class Setting:
     def at(self, pace: str, *, endless: bool = True, level: float = LEVEL, reads_slowly: bool = False) -> None:
         """Set the pace of both sides; `level` replaces the similarity of each public passage.
 
-        Where a side `reads_slowly`, the tokens of prompts take `PROMPT_TOKEN_S`, else they take as long as here.
+        Where a side `reads_slowly`, the tokens of prompts take `PROMPT_TOKEN_S`, else they take as long as on this
+        machine.
         """
         for side, own in self.paces.items():
             own.step_s, own.endless = STEPS[pace][side], endless
@@ -117,7 +120,7 @@ def pinned() -> Iterator[Halves]:
         raise CannotRun("on this system a process cannot be pinned to some of the cores.")
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
-        raise CannotRun("it needs two cores: one for the device, one for the server.")
+        raise CannotRun("the benchmark needs two cores: one for the device, one for the server.")
     half = len(cores) // 2
     os.sched_setaffinity(0, cores[:half])
     try:

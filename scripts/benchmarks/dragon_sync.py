@@ -1,5 +1,5 @@
 """The paper's baselines in their leanest form: the sides exchange distributions at each token, or all at once at the
-end.
+end; or the server sends its passages with their attention states (`states`), and the device writes alone.
 
 Uses a plain socket with length-prefixed messages. The distributions are those of the product's rules, truncated and
 quantised (`whole`: every probability in single precision, as published).
@@ -18,18 +18,24 @@ import msgspec
 import numpy as np
 
 from cloud_server.pipelines.answering import Answering
+from models import kv_file
 from models.decoder import Decoder
-from models.engine import Engine, Logits
+from models.engine import Engine, KVSlice, Logits
 from models.sampling import SamplingSettings, distribution
 from shared.aggregation.distribution import Quantised, Top, decode, encode, quantise, top
 from shared.aggregation.noise import Stream, uniforms
 from shared.aggregation.weights import device_share, log_weight
 from shared.protocol import messages as m
 
-Mode = Literal["token", "sequence", "whole"]
+Mode = Literal["token", "sequence", "whole", "states"]
 
 Begin = Callable[["JointRequest", Sequence[m.PublicPassage]], Decoder]
 """A function that prefills the prompt in the server's model and returns a decoder."""
+
+States = Callable[["JointRequest", Sequence[m.PublicPassage]], Sequence[KVSlice]]
+"""A function that returns the attention states of the prompt's instructions (its head) and of each passage, one after
+the other, as bytes.
+"""
 
 _LENGTH: Final = struct.Struct("<I")
 
@@ -90,7 +96,7 @@ def given(logits: Logits, sampling: SamplingSettings, drawn: list[int], *, whole
 
 
 def drawn_from(device: Quantised | Top, server: Quantised | Top, share: float, seed: int, position: int) -> int:
-    """Draw a token from the mixture η^d p^d + η^s p^s of the device's and the server's distributions."""
+    """Draw a token from the weighted mixture of the device's and the server's next-token distributions."""
     ids = np.union1d(device.ids, server.ids)
     sides = [np.zeros(len(ids)), np.zeros(len(ids))]
     for values, part in zip(sides, (device, server), strict=True):
@@ -101,23 +107,26 @@ def drawn_from(device: Quantised | Top, server: Quantised | Top, share: float, s
     return int(ids[np.searchsorted(cumulative, chance * cumulative[-1], side="right")])
 
 
-def serve(listening: socket.socket, answering: Answering, begin: Begin) -> None:
+def serve(listening: socket.socket, answering: Answering, begin: Begin, states: States) -> None:
     """Serve devices as long as the process lives; each connection asks one question at a time."""
     while True:
         device, _ = listening.accept()
         device.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        threading.Thread(target=_converse, args=(device, answering, begin), daemon=True).start()
+        threading.Thread(target=_converse, args=(device, answering, begin, states), daemon=True).start()
 
 
-def _converse(device: socket.socket, answering: Answering, begin: Begin) -> None:
+def _converse(device: socket.socket, answering: Answering, begin: Begin, states: States) -> None:
     with device, suppress(EOFError, OSError):
         while True:
-            _write(device, msgspec.msgpack.decode(receive(device), type=JointRequest), answering, begin)
+            request = msgspec.msgpack.decode(receive(device), type=JointRequest)
+            [passages] = answering.search(list(answering.embedder.embed([request.question])), request.passages)
+            if request.mode == "states":
+                send_states(device, passages, states(request, passages))
+            else:
+                _write(device, request, passages, begin)
 
 
-def _write(device: socket.socket, request: JointRequest, answering: Answering, begin: Begin) -> None:
-    ask = m.Ask(1, request.question, True, request.passages, request.tokens, 0)
-    [passages] = answering.search(list(answering.embedder.embed([ask.question])), ask.passages)
+def _write(device: socket.socket, request: JointRequest, passages: Sequence[m.PublicPassage], begin: Begin) -> None:
     weight = struct.pack("<d", log_weight([passage.similarity for passage in passages]))
     decoder = begin(request, passages)
     written: list[int] = []
@@ -143,6 +152,17 @@ def _write(device: socket.socket, request: JointRequest, answering: Answering, b
 def ask(server: socket.socket, request: JointRequest) -> None:
     """Send the request to the server."""
     send(server, msgspec.msgpack.encode(request))
+
+
+def send_states(to: socket.socket, passages: Sequence[m.PublicPassage], slices: Sequence[KVSlice]) -> None:
+    """Send passages and the attention states of the prompt that begins with them."""
+    send(to, msgspec.msgpack.encode((passages, [b"".join(kv_file.pack(each)) for each in slices])))
+
+
+def receive_states(server: socket.socket) -> tuple[list[m.PublicPassage], list[KVSlice]]:
+    """Receive the server's passages and the attention states of the prompt that begins with them."""
+    passages, packed = msgspec.msgpack.decode(receive(server), type=tuple[list[m.PublicPassage], list[bytes]])
+    return passages, [kv_file.unpack(each) for each in packed]
 
 
 def token_wise(

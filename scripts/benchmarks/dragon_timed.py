@@ -1,5 +1,5 @@
-"""The timings of the benchmark `dragon`: milliseconds per token, bytes, stalls, rows. Ratios are computed within each
-round.
+"""The timings of the benchmark `dragon`: milliseconds per token, bytes, stalls, and the effect of dividing passages
+among several prompts (rows). Ratios are computed within each round.
 """
 
 import statistics
@@ -19,7 +19,8 @@ Timed = Mapping[Arm, Mapping[int, list[TimedAnswer]]]
 
 
 def timed(setting: Setting) -> dict[str, Any]:
-    """Time the arms in turn, at each pace and extra round trip; ratios are medians of the per-round ratios."""
+    """Run the arms in turn; return the time of a token in each, by the sides' speed and the extra round trip, and the
+    medians of its ratios to other arms."""
     sizes, figures = setting.sizes, defaultdict[str, dict[str, Any]](dict)
     every: dict[Arm, list[TimedAnswer]] = defaultdict(list)
     for pace in STEPS:
@@ -77,7 +78,7 @@ def _ratios(answers: Timed, arm: Arm, base: Arm, value: Callable[[TimedAnswer], 
 
 
 def _bytes(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
-    """Return the bytes counted by the line, including framing and acknowledgements."""
+    """Return the numbers of bytes that the line counted, including framing and acknowledgements."""
     figures: dict[str, Any] = {"bytes_per_token": {}, "bytes_per_token_p95": {}, "bytes_per_token_whole": {}}
     for arm, answers in every.items():
         if "device" in arm:
@@ -112,8 +113,8 @@ def _judged(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
 
 
 def stalls(setting: Setting) -> dict[str, Any]:
-    """Return the stalls per hundred tokens for several numbers of drafts ahead, at the reference pace and the longest
-    round trip.
+    """Return the stalls (tokens that came more than 1.5 device steps after the previous token) per hundred tokens, for
+    several numbers of drafts ahead, at the reference pace and the longest round trip.
     """
     setting.at("reference")
     sizes, rtt = setting.sizes, max(setting.sizes.rtts)
@@ -138,7 +139,9 @@ def stalls(setting: Setting) -> dict[str, Any]:
 
 
 def rows(setting: Setting) -> dict[str, Any]:
-    """Return figures for four passages per side in 1 to 4 rows, at the middle round trip and the reference pace."""
+    """Return figures for four passages per side, divided among 1 to 4 separate prompts (rows), at the middle round trip
+    and the reference pace.
+    """
     setting.at("reference")
     sizes, arms = setting.sizes, ("device_only", "coupled")
     rtt = sizes.rtts[len(sizes.rtts) // 2]

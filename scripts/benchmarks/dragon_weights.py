@@ -1,6 +1,6 @@
 """Compares weights that follow the text (DRAGON, equation 2) with constant weights: perplexity of WikiText-2, and time.
 
-A window of text is a question and its continuation, which the product's decoder reads token by token over one row per
+A window of text is a question and its continuation, which the product's decoder reads token by token in a sequence per
 passage; passages are the nearest pieces of the same text from other places. All arms read the same window in turn.
 """
 
@@ -22,7 +22,9 @@ from scripts.places import step
 from shared.aggregation.weights import row_weights
 
 ROWS: Final = 3
-"""The number of passages, each in a row of its own."""
+"""The number of passages. Each is read in a sequence of its own, and the sequences' next-token distributions
+are mixed.
+"""
 
 WRITTEN_TOKENS: Final = 128
 """The number of tokens of a window after its question."""

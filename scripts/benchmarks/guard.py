@@ -3,7 +3,7 @@ question with another answer.
 
 Each paraphrase is asked of a bank with all originals, then of one without its own original; each near-miss, written for
 this project, is asked of the one question that it resembles. Another original with the same meaning counts as wrong, so
-that some counted errors are none. Duplicate texts are one entry, as in the bank.
+that some of the counted errors are not errors. Duplicate texts are one entry, as in the bank.
 """
 
 import json

@@ -39,8 +39,8 @@ _EVERY = 1 << 30
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return `index.N`: time, recall and memory; `slope`: of the median search time by size, on log scales; `found`:
-    recall of real passages.
+    """Return `index.N`: time, recall and memory; `slope`: the slope of the median search time by size, on log scales;
+    `found`: recall of real passages.
     """
     figures: dict[str, Any] = {}
     for size in SIZES[: 2 if arguments.quick else 3]:
@@ -82,7 +82,7 @@ class Made:
         self._turned = chance.standard_normal((_INTRINSIC, self.dimensions), np.float32) / math.sqrt(self.dimensions)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector per text, from the seed at the end of the first text."""
+        """Return one generated vector per text; the random seed is the number at the end of the first text."""
         return self.of(len(texts), np.random.default_rng(int(texts[0].split()[-1])))
 
     def of(self, count: int, chance: np.random.Generator) -> Vectors:
@@ -157,8 +157,8 @@ def _peak() -> float:
 
 
 def quality(data: Path, threads: int) -> dict[str, Any]:
-    """Return how often the passage that answers a question is first, or among the first five: with probed clusters, and
-    with all.
+    """Return how often the passage that answers a question is first, or among the first five: if only the nearest
+    clusters are searched, and if all are.
     """
     sources = [(name, data / name / "passages.jsonl") for name in ("nq_passages", "wiki_corpus")]
     if not all(path.is_file() for _, path in sources):

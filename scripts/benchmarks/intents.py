@@ -2,8 +2,8 @@
 
 `files`: questions that files answer, per set, and how many of them are wrongly `taken` as needing none. `assistant`:
 the first turns of requests that people send to an assistant, with the texts that they contain; `recognised` is the
-share recognised as needing no file, `alone` that of the same requests without their texts. The rules were fitted to the
-`even` lines of these sets, counted from 0; nobody has looked at the `odd` ones.
+share of requests recognised as needing no file, `alone` the share recognised if the contained texts are removed. The
+rules were fitted to the `even` lines of these sets, counted from 0; nobody has looked at the `odd` ones.
 """
 
 import json
@@ -28,7 +28,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     which is true if the required limits are met.
     """
     if not arguments.data:
-        raise CannotRun("it needs --data with qmsum, email, lihuaworld and prompts")
+        raise CannotRun("the benchmark needs --data with qmsum, email, lihuaworld and prompts")
     files = {name: _taken(questions) for name, questions in _files(arguments.data).items()}
     requests = [list(lines(arguments.data / "prompts" / f"{name}.jsonl")) for name in ("mt_bench", "instructions")]
     halves = {name: [row for rows in requests for row in rows[first::2]] for first, name in enumerate(("even", "odd"))}

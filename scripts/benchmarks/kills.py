@@ -5,7 +5,7 @@ the deterministic engine of the tests, so that each answer is known token by tok
 tokens, no gap may be longer than twice the reader's time per token. The network is the tests' simulated one. Answers
 without a killed server, in between, show the machine's own gaps.
 
-`caches`: devices with fake models are killed one after another while working ahead, in one home.
+`caches`: devices with fake models are killed one after another during idle work, in one home.
 
 `reading`: `jackdaw ask` is killed while it reads a changed file; the next run has to answer from the file's current
 content.
@@ -29,8 +29,8 @@ from tests.killing import KINDS, Killed, Kind, Pace, kill
 from tests.network.line import Conditions
 
 KILLS, QUICK = 200, 24
-"""The number of killed servers, by default and with --quick. Half as many devices that work ahead are killed, and a
-tenth as many readers.
+"""The number of killed servers, by default and with --quick. Half as many devices are killed during idle work, and a
+tenth as many processes that read a file.
 """
 
 AWAY = Conditions(0.05, 0.01)
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def server(kills: int) -> dict[str, Any]:
-    """Return the figures of killed servers."""
+    """Return the figures of answers during which the server is killed."""
     jobs: list[tuple[int, Kind]] = []
     for seed in range(kills):
         jobs.append((seed, KINDS[seed % len(KINDS)]))
@@ -63,11 +63,11 @@ def server(kills: int) -> dict[str, Any]:
 
 
 def server_figures(answers: Sequence[Killed]) -> dict[str, Any]:
-    """Return the figures of the given answers; gaps in ms. `within` counts answers with gaps of at most twice the
-    reader's.
+    """Return the figures of the given answers; gaps in ms. `within` counts answers without a gap longer than twice the
+    time that the reader takes for a token.
 
     `full` is for answers killed with a full buffer; `full_calm` for those of them during which no thread of this
-    process stalled for half a gap.
+    process stalled for half of the reader's time per token.
     """
     reader = 1 / PACE.reader
     kills = [answer for answer in answers if answer.kind != "spared"]
@@ -117,7 +117,9 @@ def caches(kills: int) -> dict[str, Any]:
 
 
 def reading(kills: int, folder: Path) -> dict[str, Any]:
-    """Return the number of killed readers, and for how many of them the next answer used the file's current content."""
+    """Return the number of killed processes that were reading a file, and for how many of them the next answer used the
+    file's current content.
+    """
     chance, current = random.Random(0), 0
     with tempfile.TemporaryDirectory() as place:
         note = Path(place) / "notes" / "dentist.md"

@@ -2,8 +2,8 @@
 
 The meetings are the transcripts in `qmsum` under --data. Somebody who has not seen the program judged each sentence;
 `minutes_verdicts.json` holds the verdicts by the hash of meeting and sentence, not the text. `quoted`: the sentences of
-each outcome; `judged`: those that have a verdict; `right`: the share of these that state an outcome. The signs were
-written with these meetings in view, so fresh ones may do worse.
+each outcome; `judged`: those that have a verdict; `right`: the share of these that state an outcome. The wordings by
+which sentences are found were chosen with these meetings in view, so the share may be lower for other meetings.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     """Return the figures `meetings`, `quoted.OUTCOME`, `judged`, `right` and `missed`."""
     folder = arguments.data and arguments.data / "qmsum"
     if not folder or not folder.is_dir():
-        raise CannotRun("it takes --data with qmsum")
+        raise CannotRun("the benchmark needs --data with qmsum")
     verdicts: dict[str, bool] = json.loads(_VERDICTS.read_text(encoding="utf-8"))
     paths = sorted(folder.glob("*.json"))
     lines = [(kind, key(path.stem, quote)) for path in paths for kind, quote in quoted(path)]
@@ -60,5 +60,5 @@ def quoted(path: Path) -> Iterator[tuple[Outcome, Quote]]:
 
 
 def key(meeting: str, quote: Quote) -> str:
-    """Return the key of a sentence's verdict."""
+    """Return the key under which `minutes_verdicts.json` says whether a sentence of a meeting is an outcome."""
     return hashlib.sha256(f"{meeting}\n{quote.text}".encode()).hexdigest()[:16]

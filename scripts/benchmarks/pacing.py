@@ -16,7 +16,7 @@ STEP_TOKENS: Final = 8
 """The most tokens of a prefill that count as one step: as many as a side drafts ahead at most."""
 
 _SAME_PROMPT_S: Final = 0.02
-"""Parts of a prompt that are read within so many seconds of each other belong together."""
+"""The most seconds between two calls that read parts of the same prompt."""
 
 
 class Pace:

@@ -2,11 +2,11 @@
 interleaved.
 
 `USERS.ARM`: `mean_ms` from the question to the answer with its evidence (`text_ms`: to its last word), `after_ms` for
-the work after it; `qa_hit` and `false_hit` are shares of the questions. A served answer is false unless its cached
-question has the very same words; or is another question of this user about the same document with a similar answer (F1
-≥ 0.5); or, for a predicted question without a reference, the answer agrees with the naive arm's (F1 ≥ 0.5) or is as
-near to the reference. Idle work is counted in tokens and seconds, not in latency. All arms use three passages, as in
-the paper; `app_plan.USERS.ARM` uses as many as the app.
+the work after it; `qa_hit` and `false_hit` are shares of the questions. A served answer counts as false unless its
+cached question has the very same words; or is another question of this user about the same document with a similar
+answer (F1 ≥ 0.5); or is a predicted question without a reference, whose answer agrees with the naive arm's (F1 ≥ 0.5)
+or is at least as near to the reference as that one. Idle work is counted in tokens and seconds, not in latency. All
+arms use three passages, as in the paper; `app_plan.USERS.ARM` uses as many as the app.
 """
 
 import tempfile
@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     engine.close()
     if arguments.plot:
         arguments.plot.write_text(drawn(figures), encoding="utf-8")
-        step(f"drawn to {arguments.plot}")
+        step(f"the plot was written to {arguments.plot}")
     for name, predicted in percache_predict.run(arguments).items():
         figures[name] |= predicted
     return figures
@@ -108,8 +108,8 @@ def _arms(rooms: Sequence[Room], most: int, specs: Mapping[str, Spec], place: st
 
 
 def _below(arms: Mapping[str, Any]) -> dict[str, float]:
-    """Return the relative reduction in mean latency by the app and by the published cache, against the naive arm and
-    against the best of the arms in `PAIRS`.
+    """Return the relative reduction in mean latency by the app and by the published cache, against the naive arm
+    (without caches) and against the best of the arms in `PAIRS`.
     """
     best = min(arms[pair]["mean_ms"] for pair in PAIRS)
     return {

@@ -48,8 +48,8 @@ PUBLISHED_PLAN = Plan(3, "prompt")
 """The number and arrangement of passages as published: three passages in one prompt (PerCache, section 5.3)."""
 
 OWN_PLAN = Plan(3, "cheapest")
-"""The number of passages as published, arranged as in the app: in one prompt or in rows, whichever is cheaper with the
-cached states.
+"""The number of passages as published, arranged as in the app: in one prompt or in a prompt each (rows), whichever is
+cheaper with the cached states.
 """
 
 APP_PLAN = Plan(1, "prompt")
@@ -65,11 +65,12 @@ _DEFAULTS = Cache()
 class Spec:
     """The configuration of an arm.
 
-    `hits`: no cached answers, hits by similarity alone, or hits checked by the guard. `keeps`: the origins of cached
-    answers. `tree`: no cached states, passages in retrieved order, matched by text in retrieved order as published
-    (priced replay only), or in the order of the longest cached path; `skips`: the computation that cached states save
-    (priced replay only); `plan`: number and arrangement of the passages; `ahead`: idle work caches states, too.
-    `predicts`: nothing, from files as published, from files and history as published, or from both like the app;
+    `hits`: whether no cached answers are used, or those to similar questions, or of these only those that the guard
+    accepts. `keeps`: the origins of cached answers. `tree`: whether no states are cached, or those of passages in
+    retrieved order, of passages matched by text in retrieved order as published (priced replay only), or of passages in
+    the order of the longest cached path. `skips`: the computation that cached states save (priced replay only). `plan`:
+    number and arrangement of the passages. `ahead`: idle work caches states, too. `predicts`: whether no questions are
+    predicted, or questions from files as published, from files and history as published, or from both as in the app.
     `kind`: the word for the files in the published prompts.
     """
 
@@ -114,7 +115,7 @@ PAIRS = ("ragcache+meancache", "ragcache+sleeptime")
 
 @dataclass(frozen=True)
 class Unrestored(Population):
-    """Idle work that does not restore evicted KV states."""
+    """A variant of the app's idle work that does not restore evicted KV states."""
 
     def _restore(self) -> Iterator[Step]:
         return iter(())
@@ -162,7 +163,7 @@ class Arm:
         return Outcome(answer, ms, ms if first is None else first, (last - start) * 1000, (after - done) * 1000)
 
     def work_ahead(self, *, before: bool) -> None:
-        """Do the idle work that comes before the first question or after a question."""
+        """Do idle work: with `before`, the work before the first question, otherwise the work after a question."""
         if self.spec.predicts == "idle":
             return
         tree, bank = self.assistant.tree, self.assistant.bank
@@ -178,7 +179,9 @@ class Arm:
         self.seconds += self._spent() - start
 
     def _spent(self) -> float:
-        """Return the seconds on a clock that includes the time which another arm spent on work that this arm reuses."""
+        """Return the arm's time in seconds: the clock of this process, plus the time that another arm spent on work
+        that this arm reuses.
+        """
         return time.perf_counter() + self.idle.work.owed_s
 
     def change(self, spec: Spec) -> "Arm":
@@ -195,7 +198,7 @@ class Arm:
         )
 
     def close(self) -> None:
-        """Record the caches' size on disk, and clear the tree of KV states."""
+        """Record the caches' size on disk, and empty the cache of KV states."""
         tree = self.assistant.tree
         self.bytes = tree.rows.bytes() + self.assistant.bank.entries.bytes()
         tree.clear()

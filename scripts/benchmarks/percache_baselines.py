@@ -1,4 +1,6 @@
-"""The baselines' substitutes for the app's QA bank (its cache of answers) and its tree of KV states."""
+"""The baselines' substitutes for the app's two caches: the QA bank, which caches answers, and the cache of KV states,
+which is a tree of prompt parts.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +15,14 @@ from storage.vectors import Vectors
 
 @dataclass(frozen=True)
 class SimilarityBank(QABank):
-    """A QA bank that serves by cosine alone, and caches only answers to questions of the given origins."""
+    """A cache of answers (QA bank) that serves by cosine alone, and caches only answers to questions of the given
+    origins.
+    """
 
     keeps: tuple[Origin, ...] = ()
 
     def put(self, query: Query, vector: Vectors, fingerprint: str, origin: Origin, **answer: object) -> None:
-        """Cache an answer, if this bank caches answers to questions of its origin."""
+        """Cache an answer, if this bank caches answers to questions of the given origin."""
         if origin in self.keeps:
             super().put(query, vector, fingerprint, origin, **answer)  # type: ignore[arg-type]
 
@@ -42,8 +46,10 @@ class SimilarityBank(QABank):
 
 @dataclass(frozen=True)
 class BoundTree(QKVTree):
-    """A tree of KV states that keeps the passages in the order in which they were retrieved."""
+    """A cache of KV states (a tree of prompt parts) that keeps the passages in the order in which they were
+    retrieved.
+    """
 
     def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:  # noqa: ARG002
-        """Return the passages in the given order."""
+        """Return the passages unchanged, in the order in which they were retrieved."""
         return list(range(len(passages)))

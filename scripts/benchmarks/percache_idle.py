@@ -42,7 +42,9 @@ class Written:
 
 @dataclass(frozen=True)
 class IdleSource(LocalSource):
-    """The source for idle work: it counts the work, and computes nothing that another arm computed already."""
+    """The source of generated text and attention states for idle work: it counts the work, and computes nothing that
+    another arm computed already.
+    """
 
     written: Written = field(default_factory=Written)
     work: Work = field(default_factory=Work)
@@ -60,7 +62,7 @@ class IdleSource(LocalSource):
         sureness: Sureness | None = None,
         following: FollowingWeights | None = None,
     ) -> Generator[Piece, None, None]:
-        """Stream like `LocalSource`, reusing earlier results for the same prompt."""
+        """Stream an answer as the app's `LocalSource` does, but reuse earlier results for the same prompt."""
         trace = trace or Trace()
         tokens = [token for path in self.paths(prompt) for node in path for token in node.tokens]
         key = (max_tokens, relevance, *tokens, *self.tokens(prompt.tail))
@@ -111,13 +113,15 @@ class IdleSource(LocalSource):
         trace: Trace,
         tree: QKVTree | None = None,
     ) -> list[str]:
-        """Return alternatives like `LocalSource`; `trace` is that of this call only."""
+        """Return the model's alternative texts as `LocalSource.alternatives` does, and count the work; `trace` is that
+        of this call only.
+        """
         said = super().alternatives(prompt, beginnings, count, max_tokens=max_tokens, trace=trace, tree=tree)
         self._count(trace)
         return said
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """Prefill like `LocalSource`, and count the work."""
+        """Prefill as the app's `LocalSource` does, and count the work."""
         owed = self.work.owed_s
         trace = super().prefill(prompt, tree, trace)
         self._measured(trace, owed)
@@ -125,7 +129,7 @@ class IdleSource(LocalSource):
         return trace
 
     def keep(self, prompt: Prompt, tree: QKVTree) -> None:
-        """Cache the states like `LocalSource`, and share them with other arms."""
+        """Cache the prompt's attention states as the app's `LocalSource` does, and share them with the other arms."""
         super().keep(prompt, tree)
         for row, path in enumerate(self.paths(prompt) if tree.limit else ()):
             for start, tokens in _ends(path):
@@ -133,8 +137,8 @@ class IdleSource(LocalSource):
                     self.written.states[tokens] = self.engine.slice(row, start, len(tokens))
 
     def _join(self, row: int, path: Sequence[Node], held: int, trace: Trace, tree: QKVTree | None) -> list[int]:
-        """Join states like `LocalSource`, and also states that another arm computed, which are charged as if
-        computed.
+        """Join cached attention states as the app's `LocalSource` does, and also states that another arm computed,
+        which are charged as if this arm had computed them.
         """
         rest = super()._join(row, path, held, trace, tree)
         for start, tokens in _ends(path):
@@ -160,7 +164,9 @@ class IdleSource(LocalSource):
 
 
 def _ends(path: Sequence[Node]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield, for each node of the path, its start and all tokens of the path up to its end."""
+    """Yield, for each part of a prompt (`path`), the position of its first token, and all tokens of the prompt up to
+    the part's end.
+    """
     tokens: tuple[int, ...] = ()
     for node in path:
         start, tokens = len(tokens), (*tokens, *node.tokens)

@@ -30,7 +30,7 @@ from shared.text import count_words
 from shared.types import StoredPassage
 
 JOINED = 3
-"""The numbers of passages in the prompts whose time to first token is measured."""
+"""The number of passages in the prompts whose time to first token is measured."""
 
 REPEATS, QUICK_REPEATS = 9, 5
 ENTRIES = (500, 50_000)
@@ -78,8 +78,8 @@ def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]
 
 
 def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any]:
-    """Return times to first token: without cached states, with states from the tree, and with the same passages in
-    another order.
+    """Return times to first token: without cached states, with cached states, and with cached states for the same
+    passages in another order.
     """
     step(f"first tokens with {source.engine.info.model}")
     name = f"reorder-{source.engine.info.kv_key}".replace("/", "-")
@@ -113,8 +113,8 @@ def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any
 
 
 def _bytes(room: Room, folder: Weights, threads: int) -> dict[str, Any]:
-    """Return the bytes on disk of the states of a passage of about 100 words; for a 1.7B model, computed from its
-    shape.
+    """Return the size on disk, in bytes, of the states of a passage of about 100 words; for a 1.7B model, it is
+    computed from the model's shape.
     """
     passages = [passage for passage in room.store.passages_after(0, 400) if 95 <= count_words(passage.text) <= 105][:10]
     kinds: tuple[Literal["f16", "q8_0"], ...] = ("f16", "q8_0")
@@ -196,7 +196,9 @@ def _evictions(room: Room) -> dict[str, Any]:
 
 
 def _simulated(trace: Sequence[Sequence[tuple[str, int]]], limit: int, policy: Policy) -> float:
-    """Simulate a tree that is queried for the passages of each question, in the order of the longest cached path."""
+    """Simulate a cache of KV states: for each question, look up the states of its retrieved passages, in the order that
+    reuses the longest cached beginning of a prompt.
+    """
     kept: dict[str, Kept] = {}
     asked = hit = 0
     for moment, passages in enumerate(trace):
@@ -220,8 +222,10 @@ def _held(path: Sequence[tuple[str, int]], kept: Mapping[str, Kept]) -> int:
 
 
 def schedule(room: Room, most: int) -> dict[str, Any]:
-    """Return figures for PerCache's section 5.5: the threshold raised, then lowered, and the limit raised; with and
-    without the schedule. `saved` is the share of the idle work's tokens that the schedule saves.
+    """Return figures for PerCache's section 5.5, each with and without the schedule: the similarity threshold is raised
+    or lowered in the middle of the questions, or the limit of the KV states is raised.
+
+    `saved` is the share of the idle work's tokens that the schedule saves.
     """
     third, half = (min(most, len(room.user.questions)) // part for part in (3, 2))
     low, high = PERCACHE, replace(PERCACHE, threshold=0.95)

@@ -17,13 +17,15 @@ AHEAD = 2
 """The number of questions predicted from files before the first question (PerCache, section 5.3)."""
 
 EVERY = 1 << 30
-"""A number greater than that of any store's passages, which stands for all passages."""
+"""A limit greater than the number of passages in any store, which means all passages."""
 
 ABSTRACTS = 2
 """The number of abstracts, each of one passage, from which one prompt predicts questions."""
 
 SENTENCES, SENTENCE_TOKENS = 10, 60
-"""The number of sentences of the kept abstract that a published prediction reads, and the most tokens of each."""
+"""The number of sentences of the files' stored abstract that a published prediction reads, and the most tokens
+of each.
+"""
 
 _ROUND_MARK = "published_round"
 
@@ -32,7 +34,7 @@ _KNOWN = 0.999
 
 
 def so_many(items: Iterator[Predicted | Step], most: int) -> Iterator[Predicted | Step]:
-    """Yield the first `most` questions, together with the model's steps before the last of them."""
+    """Yield the items up to and including question number `most`: questions, and the model's steps between them."""
     for item in items:
         yield item
         most -= isinstance(item, Predicted)
@@ -51,7 +53,7 @@ class FromFiles(Prediction):
 
 @dataclass(frozen=True)
 class FromHistory(Prediction):
-    """The app's own prediction after a question, of as many questions as a published prediction gives."""
+    """The app's own prediction after a question. It predicts as many questions as one published prediction does."""
 
     def questions(self) -> Iterator[Predicted | Step]:
         """Yield the likeliest questions."""
@@ -60,24 +62,24 @@ class FromHistory(Prediction):
 
 @dataclass(frozen=True)
 class Nothing(Prediction):
-    """A prediction without questions."""
+    """A stand-in for a predictor of questions that predicts none, for arms without prediction."""
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """Return no questions."""
+        """Return no questions: nothing is predicted."""
         return iter(())
 
     def likeliest(self) -> Iterator[StoredPassage]:
-        """Return no passages."""
+        """Return no passages: nothing is predicted."""
         return iter(())
 
     def newest(self) -> Iterator[StoredPassage]:
-        """Return no passages."""
+        """Return no passages: nothing is predicted."""
         return iter(())
 
 
 @dataclass(frozen=True)
 class Published(Nothing):
-    """Prediction with the paper's prompts (B.3): `times` rounds from the kept abstract of the files, or with 0, from
+    """Prediction with the paper's prompts (B.3): `times` rounds from the stored abstract of the files, or with 0, from
     the questions asked so far.
 
     Each round reads the next sentences of the abstract, from the first again after the last; a sentence is written once
@@ -96,7 +98,7 @@ class Published(Nothing):
             yield from self._asked(prompt, Trace(), "your earlier questions")
 
     def _from_kept_abstract(self) -> Iterator[Predicted | Step]:
-        """Yield questions from the next sentences of the kept abstract of all files."""
+        """Yield questions from the next sentences of the stored abstract of all files."""
         assert self.abstracts
         trace, mark = Trace(), self._mark()
         passages = self.assistant.retriever.store.passages_after(mark, SENTENCES * self.stride)

@@ -2,15 +2,15 @@
 prices.
 
 Per user, 100 questions of `lihuaworld` that one conversation answers, and all of `qmsum`, without an adapter.
-`percache` is PerCache as published: least frequently used goes first; chunks matched by text in retrieved order
-(section 4.2.2, B.2); Q, K and V kept, and only their projections skipped; predicted by the published prompts (B.3) from
-a kept abstract and from the questions. `percache_with_PART` has one part of the app instead, `jackdaw_with_PART` is the
-app with one published part.
+`percache` is PerCache as published: the least frequently used entries are evicted first; cached chunks are matched by
+text in retrieved order (section 4.2.2, B.2); Q, K and V are cached, which saves only their projections; questions are
+predicted by the published prompts (B.3) from a stored abstract and from the earlier questions. `percache_with_PART` has
+one part of the app instead, `jackdaw_with_PART` is the app with one published part.
 
 `USERS.ARM` has the figures of `percache`. Search, embedding and the caches' own work are measured; prefill, decoding
-and joining are priced; embedding in idle work counts as nothing. `prices` are in ms; `prices.error` is the share by
-which the prices differ from all computed answers. `USERS.below` is the reduction of mean latency;
-`USERS.f1_against_naive.ARM` the paired difference with its 95% interval.
+and joining are priced; embedding in idle work is free. `prices` are in ms; `prices.error` is the share by which the
+prices differ from all computed answers. `USERS.below` is the reduction of mean latency; `USERS.f1_against_naive.ARM`
+the paired difference with its 95% interval.
 """
 
 import statistics
@@ -100,8 +100,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def calibrated(rooms: Sequence[Room], book: Book, torch: Mapping[str, Any]) -> Prices:
-    """Return the prices, fitted to the first questions of some users in one prompt and in rows, and to joined
-    states.
+    """Return the prices, fitted to the first questions of some users, answered from one prompt and from a prompt per
+    passage, and to joined states.
     """
     step("measuring prices")
     source = book.source
@@ -121,7 +121,7 @@ def calibrated(rooms: Sequence[Room], book: Book, torch: Mapping[str, Any]) -> P
 
 
 def _join_ms(engine: Engine) -> float:
-    """Return the ms per token of joining the states of row 0 from memory."""
+    """Return the ms per token of joining the attention states of sequence 0 from memory."""
     length = engine.length(0)
     states = engine.slice(0, 0, length)
     start = time.perf_counter()

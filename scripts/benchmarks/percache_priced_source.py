@@ -27,8 +27,8 @@ from storage.kv_slices import SliceRow
 from storage.vectors import Vectors
 
 DISCARDED = 4
-"""Tokens at the end of a matched chain that are computed again, as the next text may merge with them (PerCache, B.2:
-"the last few").
+"""Tokens at the end of the last matched chunk that are computed again, as the next text may merge with them (PerCache,
+B.2: "the last few").
 """
 
 _TICKET = "answer to be computed "
@@ -36,14 +36,14 @@ _TICKET = "answer to be computed "
 
 @dataclass(frozen=True)
 class PricedTree(QKVTree):
-    """A tree that stores rows of tokens without their states. `token_bytes` is the size that a token's state would
-    have.
+    """A cache of KV states that stores only which tokens would be cached, not their states. `token_bytes` is the size
+    that a token's state would have.
     """
 
     token_bytes: int = 0
 
     def matched(self, kv_key: str, path: Sequence[Node]) -> int:
-        """Return the number of tokens, from the path's beginning, whose states the tree counts as kept."""
+        """Return how many tokens at the start of the prompt (`path`) would have cached states if states were stored."""
         missing = {name for name, _ in self.missing(kv_key, path)}
         held = 0
         for name, node in zip(self._names(kv_key, path), path, strict=True):
@@ -53,8 +53,8 @@ class PricedTree(QKVTree):
         return held
 
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:  # noqa: ARG002
-        """Keep the path's nodes and count their use, as if row `row` began with the path; return how many nodes are
-        new.
+        """Store the prompt's parts (`path`) and count their use, as if sequence `row` began with them; return how many
+        are new.
         """
         if not self.limit:
             return 0
@@ -82,10 +82,10 @@ class PricedTree(QKVTree):
 
 @dataclass(frozen=True)
 class BoundPricedTree(PricedTree):
-    """A priced tree that keeps the passages in the order in which they were retrieved."""
+    """A `PricedTree`, which stores no states, that keeps the passages in the order in which they were retrieved."""
 
     def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:  # noqa: ARG002
-        """Return the passages in the given order."""
+        """Return the passages unchanged, in the order in which they were retrieved."""
         return list(range(len(passages)))
 
 
@@ -98,7 +98,7 @@ class TextTree(BoundPricedTree):
     """
 
     def matched(self, kv_key: str, path: Sequence[Node]) -> int:
-        """Return the number of tokens, from the path's beginning, whose states the tree counts as kept and usable."""
+        """Return how many tokens at the start of the prompt (`path`) would have usable cached states."""
         rows = [row for row in self.rows.all() if row.kv_key == kv_key]
         by_name = {row.name: row for row in rows}
         parent: str | None = None
@@ -113,7 +113,7 @@ class TextTree(BoundPricedTree):
         return max(held - DISCARDED, 0)
 
     def missing(self, kv_key: str, path: Sequence[Node]) -> list[tuple[str, Node]]:
-        """Return the name and the node of each step of the path that the tree has not kept."""
+        """Return the name and the node of each part of the prompt (`path`) that the tree has not stored."""
         names = self._names(kv_key, path)
         known = self.rows.known(names)
         return [(name, node) for name, node in zip(names, path, strict=True) if name not in known]
@@ -168,8 +168,8 @@ class Computed:
 
 @dataclass(slots=True)
 class Book:
-    """The shared record of all arms' answers by prompt, the prompts behind tickets, the samples for prices, and the ms
-    spent on computing so far.
+    """The record that all arms share: answers by prompt, the prompts behind tickets (texts that stand for answers), the
+    samples for prices, and the ms spent on computing so far.
     """
 
     source: LocalSource
@@ -199,13 +199,13 @@ class Book:
         return self.answers[key]
 
     def ticket(self, prompt: Prompt, similarities: Sequence[float], most: int) -> str:
-        """Return the ticket: a text that stands for an answer that is not needed yet."""
+        """Return a text that stands for the prompt's answer until the answer is needed."""
         name = f"{_TICKET}{len(self.tickets)}."
         self.tickets[name] = prompt, similarities, most
         return name
 
     def text(self, said: str) -> str:
-        """Return the text of an answer; if it is a ticket, the answer is computed."""
+        """Return the text of an answer; if it is a ticket (a stand-in for an answer), compute that answer."""
         if said not in self.tickets:
             return said
         return "".join(piece.text for piece in self.answer(*self.tickets[said]).pieces)
@@ -219,8 +219,8 @@ class Book:
 
 @dataclass(frozen=True)
 class PricedSource(IdleSource):
-    """A source that charges an arm the price that its prompts cost with the arm's tree. `idle`: answers are tickets.
-    `shape` is the number of rows of the last prompt.
+    """A source that computes no answer twice, and charges an arm what its prompts would cost with the arm's cached
+    states. `idle`: answers are tickets (stand-ins). `shape` is the number of rows (sequences) of the last prompt.
     """
 
     book: Book = field(kw_only=True)
@@ -260,7 +260,7 @@ class PricedSource(IdleSource):
             yield piece
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """Charge for the prompt's states that the tree lacks, and keep them."""
+        """Charge the arm for those states of the prompt that are not cached, and record them as cached."""
         trace, before = trace or Trace(), self.book.spent_ms
         with trace.step("prefill"):
             self._prefilled(prompt, trace, tree)
@@ -269,7 +269,7 @@ class PricedSource(IdleSource):
         return trace
 
     def keep(self, prompt: Prompt, tree: QKVTree) -> None:
-        """Keep the prompt's rows in the tree."""
+        """Record each of the prompt's rows (prompts with a part of the passages) as cached."""
         for row, path in enumerate(self.paths(prompt)):
             tree.keep(self.engine, row, path)
 
@@ -279,7 +279,9 @@ class PricedSource(IdleSource):
         return first, first + self.prices.decode(trace.tokens_decoded, rows)
 
     def _prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> None:
-        """Count the prompt's tokens by the origin of their states; rows share the head."""
+        """Count the prompt's cached and prefilled tokens. Its rows (sequences) share the instructions, which count only
+        once.
+        """
         paths, tail, key = self.paths(prompt), len(self.tokens(prompt.tail)), self.engine.info.kv_key
         shared = len(paths[0][0].tokens) if len(paths) > 1 else 0
         for number, path in enumerate(paths):

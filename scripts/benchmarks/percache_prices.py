@@ -1,7 +1,7 @@
 """The prices of an answer's parts on this machine, measured once, so that a long replay computes each answer only once.
 
-Prefilling n tokens takes `quadratic`·n² + `linear`·n ms. Cached states save it all (`Prices.prefill`) or, as PerCache
-publishes it, only the projections of Q, K and V (section 4.2.2).
+Prefilling n tokens takes `quadratic`·n² + `linear`·n ms. Cached states save all of a token's prefill (`Prices.prefill`)
+or, as PerCache publishes it, only the projections of Q, K and V (section 4.2.2).
 """
 
 import statistics
@@ -17,8 +17,8 @@ Skips = Literal["prefix", "projections"]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The measurements of one computed answer: its prompt's tokens and rows, the answer's tokens, and the ms of each
-    part.
+    """The measurements of one computed answer: the prompt's tokens and the number of sequences among which its passages
+    were divided (rows), the answer's tokens, and the ms of each part.
     """
 
     prefilled: int
@@ -30,9 +30,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices, in ms: of prefill by its two coefficients, of a decoded token in one row and in several, of joining a
-    token's K and V. `projections` is the share of a token's prefill that its projections take, and `planes` the size of
-    Q, K and V relative to K and V.
+    """The prices, in ms: of prefill by its two coefficients, of a decoded token in one sequence and in several at once,
+    of joining a token's K and V. `projections` is the share of a token's prefill that its projections take, and
+    `planes` the size of Q, K and V relative to K and V.
     """
 
     linear: float
@@ -76,7 +76,7 @@ class Samples:
         return Prices(linear, quadratic, in_one, in_rows or in_one, joined, projections, planes)
 
     def error(self, prices: Prices) -> float:
-        """Return the share by which the prices of all answers in one row differ from the measurements."""
+        """Return the share by which the prices of all answers from a single prompt differ from the measurements."""
         own = [answer for answer in self.answers if answer.rows == 1]
         said = sum(prices.prefill(0, answer.prefilled) + prices.decode(answer.decoded) for answer in own)
         return said / sum(answer.prefill_ms + answer.decode_ms for answer in own) - 1

@@ -66,7 +66,7 @@ def replay(
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """An outcome, compared with the reference and with the naive arm's answer."""
+    """An outcome, compared with the reference and with the answer of the naive arm, which uses no cache."""
 
     outcome: Outcome
     false_hit: bool

@@ -1,5 +1,5 @@
-"""Compares ways to reuse cached KV states: exactly, blended into any prompt, or in rows; and the choice between them by
-a forecast.
+"""Compares ways to reuse cached KV states: exactly, blended into any prompt, or in a sequence per passage (rows); and
+the choice between them by a forecast.
 
 There are three passages per question, each prefilled ahead, hence cached after the instructions. `SET.ARM`: `kl` is the
 divergence of the first token's distribution from the exact one, `agreement` the F1 with the exact answer.
@@ -54,8 +54,8 @@ Filled = Mapping[str, Sequence[tuple[User, KnowledgeStore]]]
 
 @dataclass(frozen=True)
 class Watched(BlendingSource):
-    """A source that records the rows' logits after the prompt. With `recomputed` 1, every state is recomputed
-    exactly.
+    """A source of answers that records the logits after each of the prompt's rows (the prompts among which passages are
+    divided). With `recomputed` 1, every state is recomputed exactly.
     """
 
     first: list[Logits] = field(default_factory=list)
@@ -103,7 +103,7 @@ def measure(
 
 
 class Bench:
-    """One engine and one tree, with which questions are answered in every mode."""
+    """One engine and one cache of KV states (`tree`), with which questions are answered in every mode."""
 
     def __init__(self, engine: Engine, template: ChatTemplate, folder: Path) -> None:
         database = Database(folder / "tree.db")
@@ -116,7 +116,9 @@ class Bench:
         return Watched(self._engine, self.template, recomputed=mode.recomputed)
 
     def answered(self, mode: Mode, prompt: Prompt, similarities: Sequence[float], most: int = MOST_TOKENS) -> Answered:
-        """Return the answer to the prompt. In the prompt given, the passages are still separate."""
+        """Return the answer to the prompt, whose passages are separate; this method joins them if the mode needs one
+        prompt.
+        """
         source = self.source(mode)
         trace = Trace()
         if not mode.rows:

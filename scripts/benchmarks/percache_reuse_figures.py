@@ -25,7 +25,7 @@ Scores = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A way to answer from passages: in one prompt or in rows, cold or with cached states."""
+    """A way to answer from passages: in one prompt or in a prompt each (rows), cold or with cached states."""
 
     rows: bool = False
     cold: bool = False
@@ -60,8 +60,8 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question with every arm's answer, and for each state of the cache and each arm, the ms to the first token and
-    the tokens.
+    """A question with every arm's answer; and for each state of the cache and each arm, the ms to the first token and
+    the number of prefilled tokens.
     """
 
     asked: Asked
@@ -128,10 +128,10 @@ def _difference(own: Scores, other: Scores) -> list[float]:
 
 
 def _choices(cases: Sequence[Case], quality: Mapping[str, Scores]) -> dict[str, Any]:
-    """Return figures for fixed modes, and for choosing per question and state the mode that the app's forecast finds
-    cheaper.
+    """Return figures for fixed modes, and for choosing, for each question and state of the cache, the mode that the
+    app's forecast finds cheaper.
 
-    `row_cost` is the forecast's cost of decoding a further row, in tokens that could be prefilled in that time.
+    `row_cost` is the forecast's cost of decoding one more sequence, in tokens that could be prefilled in that time.
     """
     policies: dict[str, Sequence[str]] = {**{arm: (arm,) for arm in ARMS if arm != "cold"}, **CHOICES}
     chosen = {

@@ -52,7 +52,7 @@ def users(data: Path | None, *, held_out: bool = False, meetings: int = MEETINGS
             _meeting(data, name, files) for name, files in files_of if not held_out or is_held_out(Path(name).stem)
         ][:meetings]
     if not any(people.values()):
-        raise CannotRun("its users are read from `lihuaworld` and `qmsum` under --data DIR, and neither is there.")
+        raise CannotRun("the users are read from `lihuaworld` and `qmsum` under --data DIR, and neither is there.")
     return people
 
 
@@ -66,8 +66,8 @@ def about(user: User) -> User:
 
 
 def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]], held_out: bool) -> User:
-    """Return the user of lihuaworld, with the questions that one conversation answers, in order; other questions only
-    have the answer "Yes".
+    """Return the user of lihuaworld, with the questions that a single conversation answers, in order. The data set's
+    other questions are left out, because their only answer is "Yes".
     """
     asked = [
         Asked(line["question"], str(line["answer"]), evidence_keys(line["evidence"]))

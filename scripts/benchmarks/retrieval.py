@@ -2,7 +2,7 @@
 
 Document recall@k: whether any relevant document is among the first k. Latency is measured at three orders of magnitude
 of passages, also with a filter that half of the store passes, and with questions that name a month; ingestion with the
-real mails by the app's own code, or with the sample life if there is no data.
+real mails by the app's own code, or with the project's sample files if there is no data.
 """
 
 import statistics

@@ -3,9 +3,9 @@ answers.
 
 Uses questions about private chats, whose passages stay on the device, and a public corpus on a real server process.
 Each passage's rare words are those that occur in few other passages and not in the question: names, numbers, places.
-`words` is the share of them in the sent tokens, `answers` the share of answers that sent at least one; `tokens` were
-sent per answer. `beyond_answer` is the share of the words that the answer itself does not contain: rejected drafts are
-sent, too. `fetch` sends only the question.
+`words` is the share of the rare words that the sent tokens contain, `answers` the share of answers that sent at least
+one; `tokens` were sent per answer. `beyond_answer` is the share of the words that the answer itself does not contain:
+rejected drafts are sent, too. `fetch` sends only the question.
 """
 
 import json
@@ -60,7 +60,7 @@ RULES: dict[str, tuple[Rule, float]] = {
 
 
 class Wire(Link):
-    """A link to the server that records the tokens it sends."""
+    """A link to the server that records the tokens sent over it."""
 
     def __init__(self, credentials: Credentials, hello: m.Hello) -> None:
         self.tokens: list[int] = []
@@ -89,7 +89,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     """
     data: Path | None = arguments.data
     if data is None or not {"lihuaworld", "nq_passages"} <= load(data).keys():
-        raise CannotRun("it needs --data with lihuaworld and nq_passages.")
+        raise CannotRun("the benchmark needs --data with lihuaworld and nq_passages.")
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
     figures: dict[str, Any] = {}
@@ -105,7 +105,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         hello = m.Hello(m.VERSIONS, engine.vocabulary_hash(), embedder.fingerprint, "bench")
         link = cleanup.enter_context(closing(Wire(Credentials(url, token), hello)))
         if not link.wait(60).connected:
-            raise CannotRun(f"no server: {link.state.why_not()}")
+            raise CannotRun(f"there is no link to the server: {link.state.why_not()}")
         for name, (rule, temperature) in RULES.items():
             step(name)
             sampling = SamplingSettings(temperature=temperature, min_p=0.05)
@@ -118,8 +118,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The shares of the passage's rare words that one answer sent, and that it sent without containing them; its sent
-    tokens and bytes.
+    """The share of the passage's rare words that were sent for one answer, the share that were sent but are not in the
+    answer, and the numbers of sent tokens and bytes.
     """
 
     words: float

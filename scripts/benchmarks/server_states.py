@@ -1,9 +1,10 @@
-"""The time to the first token of an answer that the server writes from three passages: with their states computed ahead
-and on disk, none of them in memory, against no cached states. Answers are written in rows of one passage each, or from
-one prompt, where only the first passage has a state that fits.
+"""The time to the first token of an answer that the server writes from three passages: with their attention states
+computed ahead and on disk, none of them in memory, against no cached states.
 
-The parts are the product's, in this process: `StatesWriter` fills a folder as `jackdaw-server index states` does, and
-`Batch` writes. Files are dropped from the kernel's cache before each answer, where the system can.
+Answers are written in a sequence per passage, whose next-token distributions are mixed, or from one prompt, where only
+the first passage has a state that fits. The parts are the product's, in this process: `StatesWriter` fills a folder as
+`jackdaw-server index states` does, and `Batch` writes. Files are dropped from the kernel's cache before each answer,
+where the system can.
 """
 
 import os

@@ -122,7 +122,7 @@ def _timed(
 
 
 def bytes_read() -> int:
-    """Return the bytes that this process has read from the disk, by the kernel's count."""
+    """Return the number of bytes that this process has read from the disk, by the kernel's count."""
     for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
         name, _, value = line.partition(": ")
         if name == "read_bytes":
@@ -145,7 +145,9 @@ def made_index(folder: Path, passages: int, codec: Codec, threads: int) -> None:
 
 
 def made_blocks(first: int, stop: int) -> list[Callable[[], Vectors]]:
-    """Return generated vectors for a range of numbers, in blocks. They differ from all vectors of lower numbers."""
+    """Return functions that generate the vectors with the numbers from `first` to `stop` - 1, in blocks. All generated
+    vectors differ.
+    """
     return [partial(_block, -(-start // BLOCK), min(BLOCK, stop - start)) for start in range(first, stop, BLOCK)]
 
 

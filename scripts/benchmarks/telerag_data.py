@@ -49,9 +49,11 @@ class Rewriting:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The real vectors: of passages, shape (passages, dimensions), and of many questions; and the rewritings by writer.
+    """The real vectors: of passages, shape (passages, dimensions), and of many questions. `texts` holds the questions
+    that were rewritten.
 
-    `texts` holds the questions that were rewritten.
+    `rewritings` holds the rewritten questions, by who wrote them: the model ("hyde"), or the passage with the answer
+    ("ideal").
     """
 
     passages: Vectors
@@ -135,7 +137,7 @@ class Around:
         return _unit(_unit(drawn) + NOISE * _unit(noise))
 
     def blocks(self, first: int, stop: int) -> list[Callable[[], Vectors]]:
-        """Return generated vectors for a range of numbers, in blocks. They differ from all vectors of lower numbers."""
+        """Return functions that generate the vectors of a range of numbers, in blocks. All generated vectors differ."""
         return [partial(self.of, min(BLOCK, stop - start), 1000 + start) for start in range(first, stop, BLOCK)]
 
 

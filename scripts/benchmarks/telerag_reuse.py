@@ -26,8 +26,8 @@ Use = Callable[[Scores, Numbers, int], None]
 
 
 def overlap(vectors: Ivf, asked: Sequence[Rewriting], nprobe: int) -> dict[str, float]:
-    """Return the share of the written passage's clusters that are among the 1, 2 and 4 times as many nearest to the
-    question.
+    """Return the share of the `nprobe` clusters of the written passage that are among the 1, 2 and 4 times `nprobe`
+    clusters nearest to the question.
     """
     shares: dict[int, list[float]] = {times: [] for times in TIMES}
     for rewriting in asked:
@@ -39,8 +39,8 @@ def overlap(vectors: Ivf, asked: Sequence[Rewriting], nprobe: int) -> dict[str, 
 
 
 def together(vectors: Ivf, questions: Vectors, nprobe: int) -> dict[str, float]:
-    """Return the bytes read for eight questions at once, relative to one by one: for any eight, and for eight grouped
-    from 64.
+    """Return the bytes read for eight questions searched together, relative to those for the same questions searched
+    one by one: for eight arbitrary questions, and for eight similar ones out of 64.
     """
     chance = np.random.default_rng(1)
     any_eight: list[list[tuple[int, int]]] = []

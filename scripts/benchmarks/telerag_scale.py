@@ -1,5 +1,5 @@
-"""How the time of searches grows with the index, over two orders of magnitude, and the memory of a server whose index
-is larger than its memory.
+"""Measures how the time of searches grows with the index, over two orders of magnitude, and the memory of a server
+whose index is larger than its memory.
 
 To train and assign clusters of millions of vectors takes an hour, and changes nothing that is measured here. So the
 centroids are generated around real vectors (`Around`), and the vectors of each cluster around its centroid; all

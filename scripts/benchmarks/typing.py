@@ -2,8 +2,8 @@
 without such reading.
 
 Two apps run on two homes with the same files; the passages' states are dropped before each question. Times are measured
-from outside, from the key press on: the time to the first token is the time until the answer was seen, less the trace's
-later steps.
+from outside, from the key press on: the time to the first token is the time until the answer was seen, minus the
+durations of the steps in the answer's trace that come after the first token.
 """
 
 import os
@@ -39,8 +39,8 @@ KEY_S = 60 / (40 * 5)
 """Seconds between two key presses at 40 words a minute, of five characters each."""
 
 TTFT_RATIO, KEY_RATIO, MOST_IN_VAIN = 0.4, 1.2, 2.5
-"""The required limits: the ratio with / without reading of the mean first-token time and of the 99th percentile of key
-echoes; and the most passages read in vain.
+"""The required limits: the mean first-token time and the 99th percentile of key echoes, each with reading relative to
+without; and the most passages that were read and not used.
 """
 
 ANSWER_S = 600.0
@@ -124,7 +124,7 @@ class Arm:
 def run(arguments: Namespace) -> dict[str, Any]:
     """Return the figures by set; `missed` names the required limits that were missed."""
     if arguments.data is None:
-        raise CannotRun("it needs --data, with lihuaworld or email in it")
+        raise CannotRun("the benchmark needs --data, with lihuaworld or email in it")
     sets = load(arguments.data, *SETS)
     if not sets:
         raise CannotRun(f"there is no {' or '.join(SETS)} in {arguments.data}")
@@ -194,9 +194,8 @@ def _missed(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 @contextmanager
 def _app(home: Path, store: Path, folder: Path, threads: int, *, reads: bool) -> Iterator[Arm]:
-    """Yield the app, running on a home with a copy of the store.
-
-    No kept answer is served, and neither power, heat nor load stops the reading.
+    """Yield the app, running on a home with a copy of the store. No cached answer is served, and neither power, heat
+    nor load stops the reading.
     """
     own = {name: value for name, value in os.environ.items() if not name.startswith(("JACKDAW_", "TEXTUAL_"))}
     own |= {

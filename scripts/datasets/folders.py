@@ -65,7 +65,9 @@ class Folder:
 
 
 def is_held_out(group: str) -> bool:
-    """Return whether questions about this article, passage, session or meeting are held out from training."""
+    """Return whether questions about the article, passage, session or meeting with the given name are held out from
+    training.
+    """
     return hashlib.sha256(group.encode()).digest()[0] % HELD_OUT == 0
 
 

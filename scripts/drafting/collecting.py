@@ -61,7 +61,7 @@ class Text:
 
 
 def room(settings: Collected) -> int:
-    """Return the most tokens of context that the prompts and answers of one batch take."""
+    """Return the number of tokens of context that the prompts and answers of one batch take at most."""
     return TOGETHER * (_MOST_PROMPT + settings.answers * settings.most)
 
 
@@ -75,13 +75,13 @@ def collect(
 ) -> list[Path]:
     """Write texts into the folder until they have enough tokens of answers, or no prompt is left; return them.
 
-    Raises OtherRecipe if the folder holds texts of other settings or another model, and EngineError.
+    Raises OtherRecipe if the texts in the folder were made with other settings or another model, and EngineError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     known = json.encode({"settings": {**asdict(settings), "positions": 0, "held_out": 0}, "key": engine.info.kv_key})
     settings_file = folder / "settings.json"
     if settings_file.exists() and settings_file.read_bytes() != known:
-        raise OtherRecipe(f"{folder} holds texts of other settings, or of another model.")
+        raise OtherRecipe(f"{folder} contains texts that were made with other settings or another model.")
     settings_file.write_bytes(known)
     files: list[Path] = []
     written = 0

@@ -59,10 +59,9 @@ def covered(texts: Sequence[Text], vocabulary: Sequence[int]) -> float:
 
 
 def chained(network: DraftNetwork, texts: Sequence[Text], since: int = READ) -> Chain:
-    """Replay the single answer of each text with drafts: the network drafts its likeliest token, and from the feature
-    that it predicts the next token.
-
-    With `since=WRITTEN`, the network gets no features of the prompt.
+    """Replay the single answer of each text with drafts: the network drafts its likeliest next token, and drafts the
+    token after it from the feature that it predicted itself. With `since=WRITTEN`, the network gets no features of the
+    prompt.
     """
     chain = Chain(0, 0, [0] * DEPTH, [0] * DEPTH)
     for text in texts:

@@ -43,8 +43,8 @@ class Row:
 
 
 def row(text: Text, *, since: int = HEAD) -> Row:
-    """Return a text as a row. With `since=WRITTEN`, the row has no features of the prompt, as if the prompt's states
-    were joined from disk: it begins with the first token of the answer whose predecessor's feature is known.
+    """Return a text as a row. With `since=WRITTEN`, the row has no features of the prompt, as if the prompt's attention
+    states were read from a cache: it begins with the first token of the answer whose predecessor's feature is known.
     """
     parents = text.parents
     depth = np.zeros(len(parents), np.int64)

@@ -50,6 +50,7 @@ _OPTIONS: Final = {
     "CMAKE_CXX_COMPILER": "aarch64-linux-gnu-g++",
     "CMAKE_BUILD_RPATH_USE_ORIGIN": "ON",
     "BUILD_SHARED_LIBS": "ON",
+    "GGML_BACKEND_DL": "ON",  # as Termux builds its package: the kernels are loaded at run time
     "GGML_NATIVE": "OFF",
     "GGML_OPENMP": "OFF",
     **dict.fromkeys((f"LLAMA_BUILD_{part}" for part in ("COMMON", "TESTS", "TOOLS", "EXAMPLES", "SERVER")), "OFF"),
@@ -82,25 +83,32 @@ def make_metadata(folder: Path, project: Path) -> None:
 
 
 def make_build(folder: Path, name: str) -> Path:
-    """Compile a build, unless this was done already, and return the folder that holds its Python package. Raises
-    CannotRun.
+    """Compile a build, unless this was done already, and return the folder that holds it as Termux's package llama-cpp
+    lays it out: libraries in lib, headers in include. Raises CannotRun.
     """
-    package = folder / name.replace(" ", "-")
-    if (package / "llama_cpp").is_dir():
+    made = folder / name.replace(" ", "-")
+    package = made / "usr"
+    if package.is_dir():
         return package
     source = _source(folder)
-    common = _compiled(source, folder / "common", BUILDS["armv8-a"], ["llama"])
-    kernels = common if name == "armv8-a" else _compiled(source, package / "made", BUILDS[name], ["ggml-cpu"])
-    target = package / "part"
-    shutil.rmtree(target, ignore_errors=True)
-    (target / "lib").mkdir(parents=True)
-    for file in source.joinpath("llama_cpp").glob("*.py"):
-        shutil.copy(file, target)
-    for library in ("libllama", "libggml", "libggml-base", "libggml-cpu"):
-        for file in (kernels if library == "libggml-cpu" else common).glob(f"bin/{library}.so*"):
-            shutil.copy(file, target / "lib")
-    target.rename(package / "llama_cpp")
+    common = _compiled(source, folder / "common", BUILDS["armv8-a"], ["llama", "ggml-cpu"])
+    kernels = common if name == "armv8-a" else _compiled(source, made / "compiled", BUILDS[name], ["ggml-cpu"])
+    lay_out(source, common / "bin", kernels / "bin", made / "part")
+    (made / "part").rename(package)
     return package
+
+
+def lay_out(source: Path, common: Path, kernels: Path, target: Path) -> None:
+    """Copy llama.cpp's headers from its source, its libraries, and the library with its kernels into a new folder."""
+    shutil.rmtree(target, ignore_errors=True)
+    for part in ("lib", "include"):
+        (target / part).mkdir(parents=True)
+    for headers in ("include/llama*.h", "ggml/include/*.h"):
+        for file in source.joinpath("vendor", "llama.cpp").glob(headers):
+            shutil.copy(file, target / "include")
+    for library in ("libllama", "libggml", "libggml-base", "libggml-cpu"):
+        for file in (kernels if library == "libggml-cpu" else common).glob(f"{library}.so*"):
+            shutil.copy(file, target / "lib")
 
 
 def make_short(source: Path, target: Path) -> None:

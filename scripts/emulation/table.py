@@ -1,7 +1,7 @@
 """Tests, inside the emulated system, which results are exact with a build of llama.cpp, and what the self-test reports.
 
-Prints one JSON object: for each type of attention states, how many joins were exact, the self-test's result, and the
-chosen setting.
+Prints one JSON object: the library and how it is bound; for each type of attention states, how many prompts had the
+same logits after cached states as without, and the self-test's result; and the chosen setting.
 """
 
 import json
@@ -15,13 +15,14 @@ import numpy as np
 from models.engine import Engine, KVType
 from models.exact_loading import Setting, choice, load
 from models.exactness import Verdicts
-from models.llama_bindings import arithmetic
+from models.llama_bindings import arithmetic, described
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 
 JOINS: Final = tuple((16 + part, 20 + 2 * part, 5 + part) for part in range(6))
-"""The numbers of tokens of the head, of the passage, and of the question that is read after their states. Kernels round
-differently depending on the number of tokens in a pass, often on whether it is even.
+"""The prompts to test, each as the numbers of tokens of its instructions, its passage and its question. The question is
+read after the cached states of the first two. Kernels round differently depending on the number of tokens in a pass,
+often on whether it is even.
 """
 
 _TEXT: Final = (
@@ -31,8 +32,8 @@ _TEXT: Final = (
 
 
 def joins(engine: Engine) -> int:
-    """Return how many prompts have the same logits when they are read after cached states as when they are read at
-    once, in the same cells.
+    """Return how many of the test prompts have the same logits when their question is read after cached states as when
+    the whole prompt is read at once, in the same cells of the KV buffer.
     """
     tokens, exact = engine.tokenize(_TEXT * 2), 0
     for head, passage, question in JOINS:
@@ -53,7 +54,7 @@ def main(path: Path) -> None:
         model = LlamaModel(path, repacks=setting.repacks)
         return LlamaCppEngine(model, context=512, threads=1, kv_type=setting.kv)
 
-    table: dict[str, object] = {}
+    table: dict[str, object] = {"library": described()}
     with tempfile.TemporaryDirectory() as folder:
         for kv in get_args(KVType):
             engine = build(Setting(kv))

@@ -155,10 +155,10 @@ class Campaign:
         await line.send(talk.ping())
 
     async def _is_read(self, talk: Conversation, line: Line, said: list[Utterance]) -> bool:
-        """Wait until the server has read the frames. Return False if it ended the connection.
+        """Wait until the server has read the frames. Return False if the server ended the connection.
 
-        If it ended the connection, it has to have read the first frame, and all of them if the last one had to end the
-        connection.
+        A server that ended the connection counts as having read the first frame only, or all frames if the last frame
+        was one that ends a connection.
         """
         went_on = await line.reads_up_to(talk.pinged, PATIENCE_S[self._engine])
         read = said if went_on or not said[-1].legal else said[:1]
@@ -194,7 +194,7 @@ class Campaign:
             try:
                 status, said = await probe(self._place, "/readyz")
             except (OSError, TimeoutError, ValueError) as error:
-                status, said = 0, f"not there ({type(error).__name__})"
+                status, said = 0, f"no reply ({type(error).__name__})"
             self.seen.polls += 1
             if status != HTTPStatus.OK:
                 self.seen.wrong.append(f"/readyz: {status} {said}")

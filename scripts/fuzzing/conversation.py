@@ -54,7 +54,9 @@ PLACES: dict[m.Rule, tuple[m.Place, ...]] = {
     "algorithm1": ("both", "device"),
     "greedy": ("device",),
 }
-"""The sides (device or server) that may be the first to settle tokens, by the rule of a joint answer."""
+"""The sides (device or server) that may be the first to decide the answer's final tokens, by the rule of a joint
+answer.
+"""
 
 
 class Conversation:

@@ -50,7 +50,7 @@ class Script:
         return self._at < len(self._data)
 
     def number(self, below: int) -> int:
-        """Return a number from 0 to below `below`, from one byte."""
+        """Return a number of at least 0 and less than `below`, from one byte."""
         self._at += 1
         return self._data[self._at - 1] % below if self._at <= len(self._data) else 0
 
@@ -238,7 +238,7 @@ def _fetch(script: Script, request: int) -> m.Fetch:
 
 
 def any_joint(data: bytes) -> None:
-    """Check one side of a joint answer with any peer that sends valid frames: it ends, or reports why not."""
+    """Check one side of a joint answer with a peer's valid frames: final tokens stay, within the length limit."""
     script = Script(data)
     side = SIDES[script.number(2)]
     ask = _joint_ask(script, 1)
@@ -252,7 +252,7 @@ def any_joint(data: bytes) -> None:
                     for message in to_wire(1, command.message):
                         codec.device_frame(message)
         except ProtocolError:
-            machine.receive(a.Lost("it broke the rules"))
+            machine.receive(a.Lost("the other side broke the protocol"))
             assert machine.phase is not JointPhase.TOGETHER
         assert known <= len(machine.settled) <= ask.max_tokens
         assert len(machine._others) <= ask.max_tokens

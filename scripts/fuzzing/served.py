@@ -79,7 +79,7 @@ class Log:
         self._errors: list[str] = []
 
     def errors(self) -> list[str]:
-        """Return the new error entries, and lines that are no log entries, such as tracebacks."""
+        """Return the error entries so far, and lines that are not log entries, such as tracebacks."""
         with self._path.open("rb") as log:
             log.seek(self._read)
             for line in log:

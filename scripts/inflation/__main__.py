@@ -22,7 +22,7 @@ _EXAMPLES = """Examples:
   scripts/inflate /tmp/1.7b.gguf --shape 1.7b                   1.8 GB
   scripts/inflate /tmp/1.7b-q4.gguf --shape 1.7b --type q4_0    1.0 GB
 
-q4_k_m takes the room of q8_0 as well, for a while, and its text is that of weights rounded once more.
+With q4_k_m, the disk also needs room for the q8_0 file while the command runs; the weights are rounded twice.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 it cannot be made here, 130 stopped"""
 
@@ -36,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="the GGUF file to write")
-    parser.add_argument("--shape", choices=SHAPES, required=True, help="whose widths and layers it has")
+    parser.add_argument(
+        "--shape", choices=SHAPES, required=True, help="the model whose widths and number of layers the file gets"
+    )
     parser.add_argument(
         "--type", choices=("q8_0", "q4_1", "q4_0", "q4_k_m"), default="q8_0", help="(default: %(default)s)"
     )

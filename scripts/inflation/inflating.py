@@ -42,12 +42,14 @@ class _Axis:
     new: npt.NDArray[np.intp]
 
     def in_blocks(self, block: int) -> "_Axis":
-        """Return the axis counted in blocks of a number of values. Raises CannotInflate unless whole blocks move."""
+        """Return the axis counted in blocks of `block` values. Raises CannotInflate if a part of a block would move."""
         if self.size % block or len(self.old) % block:
-            raise CannotInflate(f"A width is no multiple of {block}, the values of a block. Choose another type.")
+            raise CannotInflate(f"A width is not a multiple of {block}, the size of a block. Choose another type.")
         old, new = self.old[::block], self.new[::block]
         if (old % block).any() or (new % block).any():
-            raise CannotInflate(f"A head is no multiple of {block}, the values of a block. Choose another type.")
+            raise CannotInflate(
+                f"The width of a head is not a multiple of {block}, the size of a block. Choose another type."
+            )
         return _Axis(self.size // block, old // block, new // block)
 
 
@@ -56,7 +58,7 @@ def _padded(old: int, new: int) -> _Axis:
 
 
 def _moved(pairs: Sequence[tuple[int, int]], count: int, width: int) -> _Axis:
-    """Return the axis on which heads move as the pairs (old, new) say."""
+    """Return the mapping of a matrix axis on which heads move to new places, given as `pairs` (old, new)."""
     within = np.arange(width)
     old, new = (np.add.outer(np.array(side) * width, within).ravel() for side in zip(*pairs, strict=True))
     return _Axis(count * width, old, new)
@@ -68,7 +70,7 @@ class _Inflation:
     def __init__(self, source: Path, shape: Shape) -> None:
         self.reader = GGUFReader(source)
         if self._value("general.architecture") != "llama":
-            raise CannotInflate(f"{source.name} is no Llama. Only these can be inflated.")
+            raise CannotInflate(f"{source.name} is not a Llama, the only kind of model that can be inflated.")
         self.small = Shape(
             *(
                 int(self._value(f"llama.{key}"))

@@ -37,10 +37,10 @@ class CannotInflate(ValueError):
 
 
 def places(small: Shape, large: Shape) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return the new place of each head and of each key head, as pairs (old, new).
+    """Return the new place of each query head and of each key head, as pairs (old, new).
 
-    The heads of a key head stay together. A key head that has more of them than the new shape allows is copied. Raises
-    CannotInflate if the shape is too small.
+    Query heads that share a key head stay together. If a key head serves more query heads than the new shape allows, it
+    is copied. Raises CannotInflate if the shape is too small.
     """
     per_key, room = small.heads // small.key_heads, large.heads // large.key_heads
     heads: list[tuple[int, int]] = []

@@ -1,8 +1,8 @@
 """One side's state machine for a joint answer: events in, commands out (DRAGON, section 4.1, multi-step aggregation).
 
-Both sides run this class on the same terms. A token is settled once the rule has its inputs; as the rules are functions
-of seed, prefix and drafts, both sides settle the same tokens. Uses no clock: the caller sends `Lost` when `waits` has
-been true for too long, and after a ProtocolError.
+Both sides run this class on the same terms. A token is decided, and then final, once the rule has its inputs; as the
+rules are functions of seed, prefix and drafts, both sides decide the same tokens. Uses no clock: the caller sends
+`Lost` when `waits` has been true for too long, and after a ProtocolError.
 """
 
 from enum import Enum
@@ -42,7 +42,7 @@ from shared.protocol.messages import CloseCode
 from shared.side import Side, other
 
 FETCHED: Final = 16
-"""The number of likeliest tokens sent with a greedy draft, and the factor by which each fetch asks for more."""
+"""The number of likeliest tokens sent with a greedy draft; each fetch requests 16 times as many as are known."""
 
 
 class JointPhase(Enum):
@@ -54,9 +54,8 @@ class JointPhase(Enum):
 
 
 class Aggregator:
-    """One side's state of a joint answer.
-
-    `settled` are the tokens so far, the same on both sides except those in transit.
+    """One side's state of a joint answer. `settled` are the tokens decided so far, which are final: equal on both
+    sides, except for tokens whose messages have not arrived yet.
     """
 
     def __init__(self, terms: Terms) -> None:
@@ -78,7 +77,9 @@ class Aggregator:
 
     @property
     def epoch(self) -> int:
-        """The epoch of the chain of drafts that this side's decoder extends."""
+        """The number of the current chain of this side's drafts: the position of the first draft after the last
+        rollback.
+        """
         return self._own.epoch
 
     @property
@@ -92,12 +93,14 @@ class Aggregator:
 
     @property
     def waits(self) -> bool:
-        """Whether the next token needs a message from the other side before it can be settled."""
+        """Whether the next token needs a message from the other side before it can be decided."""
         return self.phase is JointPhase.TOGETHER and (not self.aggregates or self._share is None or self._lacks())
 
     @property
     def judged(self) -> dict[Side, Judged]:
-        """The numbers of judged and accepted drafts of each side, as far as this side has received them."""
+        """For each side, how many of its drafts were compared with final tokens and how many were accepted, as far as
+        this side has received them.
+        """
         return {self.terms.side: self._own.judged, other(self.terms.side): self._others.judged}
 
     def receive(self, event: Event) -> list[Command]:
@@ -185,16 +188,16 @@ class Aggregator:
         if not (0 <= targets.position < end <= self.terms.max_tokens) or self.terms.place == "both":
             raise ProtocolError(
                 CloseCode.ORDER,
-                "Settled tokens came for positions outside the answer, or although both sides settle on their own.",
+                "Decided tokens came for positions outside the answer, or although each side decides them itself.",
             )
         if not all(0 <= token < self.terms.vocabulary for token in targets.tokens):
-            raise ProtocolError(CloseCode.MALFORMED, "A settled token lies outside the vocabulary.")
+            raise ProtocolError(CloseCode.MALFORMED, "A decided token lies outside the vocabulary.")
         if self.aggregates and end > known:
-            raise ProtocolError(CloseCode.ILLEGAL, "A side settled a token although the other side does the settling.")
+            raise ProtocolError(CloseCode.ILLEGAL, "A side decided a token although the other side has that role.")
         for position, token in enumerate(targets.tokens, targets.position):
             held = self.settled[position] if position < known else self._targets.setdefault(position, token)
             if held != token:
-                raise ProtocolError(CloseCode.ILLEGAL, "Two different tokens were settled at one position.")
+                raise ProtocolError(CloseCode.ILLEGAL, "Two different tokens were decided at one position.")
 
     def _hand_over(self) -> list[Command]:
         position = len(self.settled)
@@ -216,7 +219,7 @@ class Aggregator:
         return [Send(Rest(supplied.position, supplied.distribution))]
 
     def _settle(self) -> list[Command]:
-        """Settle all tokens that can be settled; return the commands to announce them and roll the decoder back."""
+        """Decide all tokens that can be decided; return the commands to announce them and roll the decoder back."""
         commands: list[Command] = []
         tells = self.phase is JointPhase.TOGETHER and self.terms.place != "both"
         mine: list[int] = []
@@ -254,9 +257,8 @@ class Aggregator:
         return commands
 
     def _decide(self, position: int, commands: list[Command]) -> int | None:
-        """Return the token at `position` if the rule can decide it, else None.
-
-        If it lacks parts of the distributions, add requests for them, each once, to `commands`.
+        """Return the token at `position` if the rule can decide it, else None. If the rule lacks parts of the
+        distributions, add requests for them, each once, to `commands`.
         """
         own, held = self._own.at(position), self._others.at(position)
         if self.phase is JointPhase.ALONE:

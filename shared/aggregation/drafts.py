@@ -1,6 +1,7 @@
 """Drafts of both sides: this side's own chain, and the queue of the other side's received drafts.
 
-A draft counts only if every earlier draft of its chain equals the settled token at its position.
+A draft counts only if every earlier draft of its chain equals the final token at its position. A token of a joint
+answer is final once it is decided: neither side can change it any more.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from shared.protocol.messages import CloseCode
 
 @dataclass(slots=True)
 class Judged:
-    """The number of drafts that arrived in time for a comparison with settled tokens, and of accepted drafts."""
+    """The number of drafts that arrived in time to be compared with final tokens, and of accepted drafts."""
 
     drafts: int = 0
     accepted: int = 0
@@ -26,7 +27,7 @@ class Judged:
 
 
 class Chain:
-    """This side's drafts since the last rollback; every draft at a settled position equals the settled token."""
+    """This side's drafts since the last rollback. Where a token is final already, the draft equals it."""
 
     def __init__(self) -> None:
         self.epoch = 0
@@ -46,13 +47,17 @@ class Chain:
         self._tokens.append(token)
 
     def at(self, position: int) -> Draft | None:
-        """Return the draft at `position`, if any. Its distribution is dropped once the position is settled."""
+        """Return the draft at `position`, if any. Its distribution is dropped once the token at the position is
+        final.
+        """
         if not self.epoch <= position < self.end:
             return None
         return Draft(self.epoch, self._tokens[position - self.epoch], self._distributions.get(position))
 
     def supply(self, position: int, distribution: Top) -> bool:
-        """Replace the draft's distribution at `position` by a longer one; return False if none is kept any more."""
+        """Replace the distribution of the draft at `position` by a longer one; return False if that draft's
+        distribution is no longer stored.
+        """
         if position not in self._distributions:
             return False
         self._distributions[position] = distribution
@@ -65,7 +70,9 @@ class Chain:
         return tuple(self._tokens[span.start - self.epoch :]), kept
 
     def follow(self, position: int, token: int) -> None:
-        """Record the settled token; a different draft at its position is dropped, with all drafts after it."""
+        """Record the final token at the next position; a different draft at that position is dropped, with all drafts
+        after it.
+        """
         held = self.at(position)
         if held is not None:
             self.judged.add(accepted=held.token == token)
@@ -76,21 +83,21 @@ class Chain:
         self._distributions.pop(position, None)
 
     def restart(self, epoch: int) -> None:
-        """Start a new, empty chain at `epoch`."""
+        """Start a new, empty chain of drafts, whose first draft will have the position `epoch`."""
         self.epoch = epoch
         self._tokens.clear()
         self._distributions.clear()
 
 
 class DraftQueue:
-    """The other side's drafts, received in any order.
+    """The other side's drafts, received in any order. An epoch names a chain of drafts by its first position.
 
     Drops drafts of older epochs, ignores duplicates, and keeps drafts of future epochs within limits. A draft that
     breaks the protocol raises ProtocolError and changes nothing.
     """
 
     def __init__(self, rule: Rule, vocabulary: int, max_tokens: int, ahead: int) -> None:
-        """Create a queue for drafts of a side that drafts at most `ahead` tokens beyond the settled ones it knows.
+        """Create a queue for drafts of a side that drafts at most `ahead` tokens beyond the final ones it knows.
 
         `rule` says which kind of distribution each draft needs; token ids are below `vocabulary`.
         """
@@ -107,7 +114,7 @@ class DraftQueue:
         return len(self._entries)
 
     def put(self, drafts: Drafts, settled: Sequence[int]) -> None:
-        """Queue received drafts; `settled` are all tokens settled so far. Raises ProtocolError."""
+        """Queue received drafts; `settled` are all final tokens so far. Raises ProtocolError."""
         self._check(drafts, len(settled))
         if drafts.epoch < self.epoch:
             return
@@ -123,26 +130,27 @@ class DraftQueue:
         self.follow(settled)
 
     def follow(self, settled: Sequence[int]) -> None:
-        """Compare drafts with all settled tokens, and move to a newer chain once its first position is reached."""
+        """Compare the queued drafts with all final tokens, and move to a newer chain of drafts once its first position
+        is reached.
+        """
         self._match(settled)
         if newer := [epoch for epoch in self._epochs if epoch <= len(settled)]:
             self._begin(max(newer), max(newer))
             self._match(settled)
 
     def at(self, position: int) -> Draft | None:
-        """Return the draft at `position`, the next to settle, if its chain has been correct so far; else None."""
+        """Return the draft at `position`, the next one to decide, if its chain has been correct so far; else None."""
         held = self._entries.get(position)
         return held if self._matched == position and not self._broken else None
 
     def handed(self, epoch: int, position: int) -> None:
-        """Use the other side's chain of drafts from now on: it handed the aggregation over.
-
-        `epoch` is the number of that chain, whose tokens are settled up to `position`.
+        """Use the other side's chain `epoch` of drafts from now on, because the other side handed over the role of
+        deciding tokens. The tokens before `position` are final.
         """
         self._begin(epoch, position)
 
     def supply(self, position: int, distribution: Top) -> None:
-        """Replace the distribution of the draft at `position` by this one if it holds more tokens."""
+        """Replace the distribution of the draft at `position` by the given one, if that holds more tokens."""
         held = self.at(position)
         if held and isinstance(held.distribution, Top) and len(distribution.ids) > len(held.distribution.ids):
             self._entries[position] = Draft(held.epoch, held.token, distribution)

@@ -1,4 +1,4 @@
-"""Gathers drafts and settled tokens that are ready within a short time into one message.
+"""Gathers drafts and final tokens that are ready within a short time into one message.
 
 The reason is that a frame costs more bytes than a token. Uses no clock: the caller decides when to send.
 """
@@ -13,7 +13,7 @@ GATHER_S: Final = 0.025
 
 
 class Gathering:
-    """The drafts and settled tokens that one side still has to send to the other, in sending order."""
+    """The drafts and final tokens that one side still has to send to the other, in sending order."""
 
     def __init__(self, ahead: int) -> None:
         """Create an empty queue whose messages hold at most `ahead` drafts each."""
@@ -25,7 +25,9 @@ class Gathering:
         return bool(self._waiting)
 
     def add(self, message: Drafts | Targets) -> None:
-        """Queue a message, or append it to the last one if it continues the same chain or settled tokens."""
+        """Queue a message, or append it to the last one if it continues that message's chain of drafts or its final
+        tokens.
+        """
         joined = self._joined(self._waiting[-1], message) if self._waiting else None
         if joined:
             self._waiting[-1] = joined

@@ -1,4 +1,6 @@
-"""Measurements of both sides during a joint answer, and the decision to hand aggregation over (DRAGON, section 5)."""
+"""Measurements of both sides during a joint answer, and the decision whether the other side should decide the final
+tokens from now on (DRAGON, section 5).
+"""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +13,8 @@ from shared.side import Side, other
 
 @dataclass(slots=True)
 class Measured:
-    """The measurements that `side` has. `own` is its seconds per draft, by the draft's position.
+    """The measurements that the side `side` has made or received. `own` is its seconds per draft, by the draft's
+    position.
 
     `others_s` is the other side's seconds per draft, 0 if unknown; `transmission` is the round trip.
     """
@@ -31,7 +34,7 @@ class Measured:
         return self.own.weight > 0 and self.others_s > 0 and self.transmission.known
 
     def figures(self, machine: Aggregator) -> Figures:
-        """Return the scheduler's inputs (times and acceptance) at the next position to settle."""
+        """Return the scheduler's inputs (times and acceptance) for the position of the next token to decide."""
         for side, judged in machine.judged.items():
             accepted, drafts = self._judged[side]
             self._judged[side] = judged.accepted, judged.drafts
@@ -41,7 +44,9 @@ class Measured:
         return Figures(decode, self.transmission.rtt, rates)
 
     def gives(self, machine: Aggregator) -> bool:
-        """Return whether the other side should aggregate from now on; never if both sides do, or the side is fixed."""
+        """Return whether the other side should decide the final tokens (aggregate) from now on; always False if both
+        sides do so, or if the side is fixed.
+        """
         terms = machine.terms
         if not (machine.aggregates and self.known) or terms.place == "both" or terms.rule == "greedy":
             return False

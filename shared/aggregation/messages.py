@@ -1,8 +1,8 @@
 """The messages of a joint answer between the two sides, the events of a side, and the commands that result.
 
 A position is a token's absolute index in the answer, from 0. An epoch names a chain of drafts by its first position:
-all tokens before it are settled, and each draft follows the previous one. Each rejection ends a chain and starts one
-with a higher epoch.
+all tokens before it are final, and each draft follows the previous one. Each rejection ends a chain and starts one with
+a higher epoch.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,9 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """The message with the sender's passage weight, log h = log Σ exp(score / T), sent once; -inf without passages."""
+    """The message with the log weight of the sender's passages, log h, sent once; -inf without passages. h is the sum
+    of exp(score / temperature) over the passages.
+    """
 
     log_h: float
 
@@ -48,9 +50,8 @@ class Drafts:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The message with tokens that the aggregating side settled, from `position` on.
-
-    They accept, reject and acknowledge drafts.
+    """The message with final tokens that the aggregating side decided, from `position` on. They accept, reject and
+    acknowledge drafts.
     """
 
     position: int
@@ -75,10 +76,10 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """The message that hands the aggregation over: the receiver settles the tokens from `position` on.
+    """The message that hands the aggregation over: the receiver decides the tokens from `position` on.
 
-    `mine` is the epoch of the sender's chain, whose drafts from `position` on follow; `yours` is the epoch of the
-    receiver's chain, as far as the sender knows.
+    `mine` is the epoch (the first position) of the sender's chain of drafts, whose drafts from `position` on follow;
+    `yours` is the epoch of the receiver's chain, as far as the sender knows.
     """
 
     position: int
@@ -106,7 +107,9 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """The event that this side's decoder drew a draft token; `epoch` is that of the decoder's last rollback."""
+    """The event that this side's decoder drew a draft token; `epoch` is the position at which the decoder continued
+    after its last rollback.
+    """
 
     epoch: int
     position: int
@@ -124,7 +127,7 @@ class Supplied:
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """The event that the scheduler chose the other side to aggregate, that is, to settle the tokens."""
+    """The event that the scheduler chose the other side to aggregate, that is, to decide the final tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +150,7 @@ Event = Message | Weighed | Drafted | Supplied | HandOver | Cancelled | Lost
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """The command to show the settled token at `position`."""
+    """The command to show the final token at `position`."""
 
     position: int
     token: int
@@ -162,9 +165,11 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class RollBack:
-    """The command to keep the KV state of the answer's first `keep` tokens, prefill `tokens`, and draft on in `epoch`.
+    """The command to keep the KV state of the answer's first `keep` tokens, prefill `tokens`, and draft on after them
+    in a new chain.
 
-    `epoch` is `keep` + len(tokens). Without a rejection nothing is discarded: the decoder only catches up.
+    `epoch`, the position of the new chain's first draft, is `keep` + len(tokens). Without a rejection nothing is
+    discarded: the decoder only catches up.
     """
 
     keep: int

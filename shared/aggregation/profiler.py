@@ -28,7 +28,7 @@ class Latency:
     shared: float = 0.0
 
     def __call__(self, position: float) -> float:
-        """Return the expected seconds of the step at this position."""
+        """Return the expected seconds of the decoding step at the given position."""
         return self.k * position + self.b
 
     def observe(self, position: float, seconds: float) -> "Latency":
@@ -70,7 +70,7 @@ class Transmission:
 class Acceptance:
     """A side's acceptance rate, from the numbers of its drafts and of the accepted ones.
 
-    Older drafts count less. The numbers begin with assumed ones, which lose weight like counted drafts.
+    Older drafts count less. The numbers begin with a prior, which loses weight like counted drafts.
     """
 
     accepted: float = 12.8

@@ -1,4 +1,4 @@
-"""The role of the aggregating side, and its hand-over.
+"""The role of the aggregating side, which decides the final tokens of a joint answer, and its hand-over.
 
 One side has the role at a time, so that hand-overs cannot cross.
 """
@@ -10,7 +10,9 @@ from shared.protocol.messages import CloseCode
 
 
 class Role:
-    """Whether a side aggregates. A hand-over that arrives early waits for the tokens that were settled before it."""
+    """Whether a side aggregates: decides the final tokens of a joint answer. A hand-over that arrives early waits for
+    the tokens that were decided before it.
+    """
 
     def __init__(self, terms: Terms) -> None:
         self.aggregates = terms.place in (terms.side, "both")
@@ -21,9 +23,9 @@ class Role:
         self._taken = -1
 
     def give(self, position: int) -> bool:
-        """Give up the role if that is allowed, which it is once per position; return whether it was.
+        """Give up the role of deciding tokens, at most once per position; return whether it was given up.
 
-        Otherwise the sides could hand over forever without settling a token.
+        Without this limit the sides could hand the role over forever without deciding a token.
         """
         if not self.aggregates or self.fixed or position == self._since:
             return False
@@ -31,10 +33,11 @@ class Role:
         return True
 
     def on_switch(self, switch: Switch, settled: int, own_epoch: int, others_epoch: int) -> None:
-        """Accept a hand-over from the other side, to take effect in `take`; ignore one that came before.
+        """Accept a hand-over from the other side, which takes effect in `take`; ignore a duplicate.
 
-        `settled` is the number of settled tokens; the epochs are those of both sides' latest chains, as known here.
-        Raises ProtocolError if the other side did not aggregate, or the position or an epoch is impossible.
+        `settled` is the number of final tokens; the epochs (first positions) are those of both sides' latest chains of
+        drafts, as far as this side knows. Raises ProtocolError if the other side did not aggregate, or the position or
+        an epoch is impossible.
         """
         if switch == self._waiting or switch.position <= self._taken:
             return  # a duplicate
@@ -48,7 +51,9 @@ class Role:
         self._waiting = switch
 
     def take(self, position: int) -> Switch | None:
-        """Take over the role at this position; return the hand-over if one waits for the position, else None."""
+        """Take over the role of deciding tokens, if a hand-over waits for this position; return the hand-over, else
+        None.
+        """
         if not self._waiting or self._waiting.position != position:
             return None
         self.aggregates, self._since = True, position

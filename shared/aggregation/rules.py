@@ -18,7 +18,7 @@ from shared.aggregation.noise import Stream, Uniforms, own, uniforms
 from shared.side import Side
 
 NOTHING: Final = Top(np.zeros(0, np.int64), np.zeros(0, np.float32), whole=False)
-"""A distribution without any information: any token may have probability 1."""
+"""A distribution of which nothing is known: any token may have any probability up to 1."""
 
 VERDICTS: Final = 4
 """The number of random numbers that `verdict` uses per position."""
@@ -51,7 +51,8 @@ def draft(rule: Rule, side: Side, seed: int, position: int, ids: Ids, weights: n
 def author(seed: int, position: int, device_share: float) -> Side:
     """Return the side whose draft is used at a position (coupled rule): a coin flip independent of the drafts.
 
-    It is the device with the probability `device_share`, η^d. Both sides know the result beforehand.
+    It is the device with the probability `device_share`, the device's weight in the mixture. Both sides know the result
+    beforehand.
     """
     return "device" if uniforms(seed, position, Stream.COIN, 1)[0] < device_share else "server"
 
@@ -61,7 +62,8 @@ def decide(
 ) -> int | None:
     """Return the token that the rule decides for a position, or None if the known drafts do not decide it.
 
-    `device` and `server` are the sides' drafts at the position, None if not known; `device_share` is η^d.
+    `device` and `server` are the sides' drafts at the position, None if not known; `device_share` is the device's
+    weight in the mixture.
     """
     if rule == "coupled":
         chosen = device if author(seed, position, device_share) == "device" else server
@@ -172,9 +174,9 @@ def _rivals(device: Top, server: Top, device_share: float) -> Ids:
 def mixture(
     device: npt.NDArray[np.float64], server: npt.NDArray[np.float64], device_share: float
 ) -> npt.NDArray[np.float64]:
-    """Return the mixture η^d p^d + η^s p^s of the two sides' probabilities p, weighted by η; shapes (n,).
+    """Return the weighted mean of the device's and the server's probabilities, shapes (n,).
 
-    Every caller uses these operations in this order, so that argmax agrees everywhere.
+    Both sides compute it by this function, with the same operations in the same order, so that their argmax agrees.
     """
     return device * device_share + server * (1 - device_share)
 

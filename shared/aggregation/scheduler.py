@@ -1,9 +1,9 @@
 """The choice of the aggregating side (DRAGON, section 5): the side with the shorter expected wait per token.
 
 Corrects the paper: equation 7 writes c^l_trans + c^l_trans for the round trip, which is c^l_trans + c^r_trans: the
-seconds of transmission from the local and from the remote side. The choice applies only if one side aggregates at a
-time, as in the paper. If both sides aggregate, a rejection costs one way instead of two, and there is nothing to
-schedule: see `place` and `waiting_of_both`.
+seconds of transmission from the local and from the remote side. The choice applies only if one side aggregates (decides
+the final tokens) at a time, as in the paper. If both sides aggregate, a rejection costs the time of one message instead
+of a round trip, and there is nothing to schedule: see `place` and `waiting_of_both`.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from shared.aggregation.messages import Place, Rule
 from shared.side import Side, other
 
 Aggregation = Literal["both", "device", "server", "scheduled"]
-"""The side that settles a joint answer's tokens; `scheduled` begins on the better side and may change later."""
+"""The side that decides a joint answer's final tokens; `scheduled` begins on the better side and may change later."""
 
 OFFERED: Final[tuple[Aggregation, ...]] = ("device", "server", "scheduled")
 """The ways of aggregation that a server of this version offers besides `both`, which every server supports."""
@@ -36,27 +36,28 @@ class Figures:
 
 
 def place(rule: Rule, *, device_distributions: bool) -> Place:
-    """Return the sides that aggregate: both, unless that would send device distributions that must stay on the device.
+    """Return the sides that decide the final tokens (aggregate): both, unless that would send device distributions that
+    must stay on the device.
 
-    Coupled drafts are settled from tokens alone; with the greedy rule the device's distribution never leaves the
-    device.
+    With the coupled rule both sides decide from the drafted tokens alone; with the greedy rule the device's
+    distribution never leaves the device.
     """
     return "both" if rule == "coupled" or (rule == "algorithm1" and device_distributions) else "device"
 
 
 def waiting(figures: Figures, aggregator: Side) -> float:
-    """Return Z of DRAGON's equation 7: the expected seconds between two settled tokens while this side aggregates."""
+    """Return Z of DRAGON's equation 7: the expected seconds between two final tokens while this side aggregates."""
     own, far = figures.decode[aggregator], figures.decode[other(aggregator)]
     accepted = figures.acceptance[other(aggregator)]
     return accepted * max(own, far) + (1 - accepted) * max(own, far + figures.rtt)
 
 
 def waiting_of_both(figures: Figures) -> float:
-    """Return the expected seconds between two settled tokens while both sides aggregate; the paper has no such mode.
+    """Return the expected seconds between two final tokens while both sides aggregate; the paper has no such mode.
 
-    A rejection delays the answer only if the side whose draft is rejected differs from the side of the rejection
-    before: then both sides' drafts and both ways are waited for, within two tokens. With rejection probabilities a and
-    b, this is so for the share 2ab / (a + b) of the tokens.
+    A rejection delays the answer only if the draft of the other side was rejected last: then the answer waits for a
+    draft of each side and for a message in each direction, for two tokens. With rejection probabilities a and b, this
+    is so for the share 2ab / (a + b) of the tokens.
     """
     left, right = (figures.decode[side] for side in _SIDES)
     a, b = (1 - figures.acceptance[side] for side in _SIDES)
@@ -65,7 +66,7 @@ def waiting_of_both(figures: Figures) -> float:
 
 
 def token_s(figures: Figures, aggregation: Aggregation) -> float:
-    """Return the expected seconds between two settled tokens: equation 7, or `waiting_of_both`."""
+    """Return the expected seconds between two final tokens: equation 7, or `waiting_of_both`."""
     if aggregation == "both":
         return waiting_of_both(figures)
     return waiting(figures, better(figures, "device") if aggregation == "scheduled" else aggregation)
@@ -84,8 +85,8 @@ def better(figures: Figures, aggregator: Side) -> Side:
     """Return the side with the smaller wait per token, Z (DRAGON, equation 8); `aggregator` is the present one.
 
     On a tie, returns the slower side, as its drafts are the most expensive to repeat; if both are equally fast, the
-    present one. There is no hysteresis: a
-    hand-over travels with the verdict, and was never measured to cost more than it gained.
+    present one. There is no hysteresis, because a hand-over is sent together with final tokens and never cost more time
+    than it saved in measurements.
     """
     far = other(aggregator)
     here, far_wait = waiting(figures, aggregator), waiting(figures, far)

@@ -9,12 +9,13 @@ from shared.side import Side
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a joint answer; all but `side` are the same on both sides.
+    """The terms of a joint answer; all but `side` are the same on both sides. `rule` decides each token; `vocabulary`
+    is the number of token ids.
 
-    `rule` decides each token; `vocabulary` is the number of token ids. `place`: the side that aggregates first, or both
-    sides independently, without verdicts and hand-overs. `seed` has 64 bits. `ends` are the end tokens. `ahead`: the
-    most drafts beyond the tokens known to be settled. More than 8 gain almost nothing even with a round trip of 0.3 s,
-    and are discarded after a rejection.
+    `place`: the side that decides the tokens first; or "both": each side decides them itself, and sends neither decided
+    tokens nor hand-overs. `seed` has 64 bits. `ends` are the end tokens. `ahead`: the most drafts beyond the tokens
+    known to be final. More than 8 gain almost nothing even with a round trip of 0.3 s, and are discarded after a
+    rejection.
     """
 
     side: Side

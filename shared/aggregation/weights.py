@@ -21,7 +21,9 @@ RELEVANCE_TEMPERATURE = 0.05
 """The temperature T by which both sides divide cosines to weight passages."""
 
 LATEST_TOKENS = 64
-"""The most tokens at the end of an answer from which the rows' weights are computed again while it is written."""
+"""The most tokens at the end of an answer from which the weights of its sequences (one per prompt) are computed again
+while it is written.
+"""
 
 LEAST_LENGTH = 1e-6
 """The length below which the sum of two unit vectors has no usable direction."""
@@ -54,9 +56,8 @@ def row_similarities(similarities: Sequence[float], rows: int) -> list[float]:
 
 
 def row_weights(similarities: Sequence[float]) -> npt.NDArray[np.float32]:
-    """Return the rows' log weights, log softmax of similarity / RELEVANCE_TEMPERATURE; shape (rows,).
-
-    See DRAGON, section 3.
+    """Return the log weights of an answer's rows (the prompts whose next-token distributions are mixed): log softmax of
+    similarity / RELEVANCE_TEMPERATURE; shape (rows,). See DRAGON, section 3.
     """
     scaled = np.asarray(similarities, np.float32) / RELEVANCE_TEMPERATURE
     weights: npt.NDArray[np.float32] = scaled - np.logaddexp.reduce(scaled)
@@ -64,10 +65,11 @@ def row_weights(similarities: Sequence[float]) -> npt.NDArray[np.float32]:
 
 
 def basis(position: int, every: int) -> int:
-    """Return the number of first tokens of an answer by which the rows are weighted for the token at `position`.
+    """Return how many of an answer's first tokens decide the weights of its rows (one sequence per prompt) for the
+    token at `position`.
 
     The weights are computed again after every `every` tokens and take effect `every` tokens later, which leaves time to
-    compute them. Before that, and always if `every` is 0, the number is 0: the question alone decides.
+    compute them. Before that, and always if `every` is 0, the result is 0: the question alone decides.
     """
     return max(position // every - 1, 0) * every if every else 0
 

@@ -56,7 +56,8 @@ def from_wire(
 
 
 def enough(count: int, vocabulary: int) -> int:
-    """Return how many likeliest tokens to send for a request of `count`: all, if that takes no more bytes.
+    """Return how many of the likeliest tokens to send in reply to a request of `count` tokens: all tokens, if that
+    takes no more bytes.
 
     `vocabulary` is the number of all tokens.
     """

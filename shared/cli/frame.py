@@ -1,6 +1,6 @@
 """Base classes of all commands: examples in the help, --json, lazy loading, default subcommands.
 
-Imports only click, so that `jackdaw --help` stays fast.
+Imports only the library click, so that `jackdaw --help` stays fast.
 """
 
 import importlib
@@ -13,7 +13,9 @@ import click
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 _PATHS = {"path", "paths", "to"}
-"""The types of arguments and options for file names, which stay byte for byte as typed, even if they are not UTF-8."""
+"""The names of the arguments and options that take file names. These stay byte for byte as typed, even if they are not
+UTF-8.
+"""
 
 
 class Context(click.Context):

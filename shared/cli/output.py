@@ -49,7 +49,8 @@ def print_json(value: object) -> None:
 
 
 def console(stream: TextIO | None = None) -> "Console":
-    """Return a Rich console on stdout or on the stream, without markup: brackets in foreign text stay unchanged.
+    """Return a console of the library Rich that writes to the given stream or to stdout. It interprets no markup, so
+    that brackets in foreign text stay unchanged.
 
     Lines are not folded if the output is not a terminal, unless COLUMNS is set.
     """
@@ -121,7 +122,7 @@ class Report(Protocol):
 
 @contextmanager
 def progress(label: str, *, enabled: bool = True) -> Iterator[Report]:
-    """Show a temporary progress bar on stderr, with rate and remaining time, which the yielded callback moves on.
+    """Show a temporary progress bar on stderr, with rate and remaining time; yield the callback that updates it.
 
     Show nothing if not `enabled`, or if stderr is no terminal.
     """

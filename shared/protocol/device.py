@@ -15,7 +15,8 @@ from shared.protocol.session import Session, SessionState
 
 ACKNOWLEDGE_EVENTS: Final = 32
 ACKNOWLEDGE_BYTES: Final = 64 * 1024
-"""The number of received events, and of their bytes, after which a device acknowledges: far fewer than a server keeps.
+"""The numbers of received events, and of their bytes, after which a device acknowledges: far fewer than the
+unacknowledged events that a server keeps.
 
 A device also acknowledges at the end of each request.
 """
@@ -185,7 +186,7 @@ class DeviceSession(Session):
         event = message.event
         request = self._requests.get(event.request)
         if request is None:
-            raise ProtocolError(CloseCode.ILLEGAL, "The server sent an event for a request that is not alive.")
+            raise ProtocolError(CloseCode.ILLEGAL, "The server sent an event for a request that is not open.")
         request.advance(event)
         self._received = message.seq
         self._unacknowledged_bytes += size

@@ -1,7 +1,7 @@
 """Selects the messages of a joint answer that a device sends again after a lost connection.
 
-These are all messages that the server may not have received. They have no numbers; the server's drafts and settled
-tokens show how much of the answer the server knows, and thus which messages it has received.
+These are all messages that the server may not have received. They have no numbers; the server's drafts and final tokens
+show how much of the answer the server knows, and thus which messages it has received.
 """
 
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from shared.protocol import messages as m
 
 
 def needed_again(ask: m.Ask, said: Sequence[m.JointFromDevice], event: m.Drafts | m.Targets) -> list[m.JointFromDevice]:
-    """Return those of the sent messages `said`, in order, that a lost connection would require to be sent again.
-
-    `event` is the server's latest, which shows what the server knows; `ask` began the answer.
+    """Return those of the device's sent messages `said`, in order, that have to be sent again after a lost connection.
+    `event` is the server's latest event, which shows what the server knows; `ask` is the Ask message that began the
+    answer.
     """
     end = event.position + len(event.ids)
     known = end if isinstance(event, m.Targets) else max(event.epoch, end - ask.ahead)

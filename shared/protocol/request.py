@@ -83,7 +83,9 @@ class Request:
 
     @property
     def sendable(self) -> int:
-        """The number of tokens or drafts that may be sent now, by order and credit."""
+        """The number of tokens or drafts that may be sent now, given the legal order of messages and the granted
+        credit.
+        """
         if self.done or self.cancelled or not (self.searched and self.generate):
             return 0
         if self.together:

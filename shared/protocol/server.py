@@ -93,7 +93,7 @@ class ServerSession(Session):
         return standing.sendable if standing and self._room() else 0
 
     def next_index(self, request: int) -> int:
-        """Return the index of the request's next token; 0 if the request is not alive."""
+        """Return the index of the request's next token; 0 if the request has ended or was never asked."""
         standing = self._requests.get(request)
         return standing.index if standing else 0
 
@@ -113,7 +113,7 @@ class ServerSession(Session):
             return self._leave(message)
         request = self._requests.get(message.request)
         if request is None or request.done:
-            raise ProtocolError(CloseCode.ILLEGAL, f"Request {message.request} is not alive.")
+            raise ProtocolError(CloseCode.ILLEGAL, f"Request {message.request} has ended, or was never asked.")
         if request.cancelled and not isinstance(message, m.Finished | m.Failed):
             return []
         if not self._room():

@@ -97,7 +97,9 @@ class Session:
             case m.Cancel():
                 request.cancelled = True
             case m.RoundTrip() if not (self.offer and "scheduled" in self.offer.aggregation):
-                raise ProtocolError(CloseCode.ILLEGAL, "The server did not offer to take round trips.")
+                raise ProtocolError(
+                    CloseCode.ILLEGAL, "The server did not offer to choose the deciding side by round-trip times."
+                )
             case _:
                 return request.on_message(message)
         return True

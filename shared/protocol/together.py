@@ -1,4 +1,4 @@
-"""The legal order of a joint answer's messages, by its rule and the side that settles its tokens.
+"""The legal order of a joint answer's messages, by its rule and the side that decides its final tokens.
 
     from the server   Weight -> (Drafts | Targets | Switch | Rest)*
     from the device   (Weight | Drafts | Targets | Switch | Fetch | RoundTrip)*
@@ -61,7 +61,7 @@ class Together:
                 self._settles(said)
             case RoundTrip() if self._ask.place == "both" or self._ask.rule == "greedy":
                 raise ProtocolError(
-                    CloseCode.ILLEGAL, "A round trip came for an answer whose settling cannot be handed over."
+                    CloseCode.ILLEGAL, "A round-trip time came for an answer whose tokens always the same side decides."
                 )
         return True
 
@@ -98,16 +98,18 @@ class Together:
             )
 
     def _settles(self, said: Targets | Switch) -> None:
-        """Check a message with settled tokens or a hand-over of settling. Raises ProtocolError."""
+        """Check a message with final tokens, or with a hand-over of the role that decides them. Raises
+        ProtocolError.
+        """
         if self._ask.place == "both" or (self._ask.rule == "greedy" and isinstance(said, Switch)):
             raise ProtocolError(
                 CloseCode.ILLEGAL,
-                "A side settled tokens, or handed the settling over, although the rule or place forbids it.",
+                "A side decided tokens, or handed that role over, although the rule or `place` forbids it.",
             )
         end = said.position + (len(said.ids) if isinstance(said, Targets) else 1)
         if end > self._ask.max_tokens:
             raise ProtocolError(
-                CloseCode.ORDER, "Settled tokens, or a hand-over, came for positions beyond the answer's length."
+                CloseCode.ORDER, "Decided tokens, or a hand-over, came for positions beyond the answer's length."
             )
 
     def _asks(self, fetch: Fetch) -> bool:

@@ -1,4 +1,4 @@
-"""The companion server for the server's own tests."""
+"""Fixtures that start the companion server, for the server's own tests."""
 
 from tests.companion import serve
 

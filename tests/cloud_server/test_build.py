@@ -1,4 +1,4 @@
-"""The one place where the server's parts are put together, with real weights."""
+"""`cloud_server.build`, which builds the server's parts from its settings, with real weights."""
 
 import logging
 import shutil

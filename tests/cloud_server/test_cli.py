@@ -1,4 +1,4 @@
-"""The server's command line: each command explains itself."""
+"""The server's command line: every command has a help text."""
 
 import importlib.metadata
 from datetime import UTC, datetime

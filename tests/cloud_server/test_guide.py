@@ -1,4 +1,4 @@
-"""The operator's guide names what there is."""
+"""Every setting and metric that the operator's guide names exists."""
 
 import re
 from pathlib import Path

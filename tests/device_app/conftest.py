@@ -1,4 +1,4 @@
-"""A few notes, a store that has read them, and the room over it, with a fake engine and embedder."""
+"""A few notes, a store that has read them, and an assistant over it, with a fake engine and embedder."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -51,19 +51,19 @@ def options(
     fresh: bool = False,
     summaries: str = "written",
 ) -> Options:
-    """How a question is answered."""
+    """The options for a question."""
     plan = Plan(passages, arrangement, summaries)  # type: ignore[arg-type]
     return Options(plan, SamplingSettings(), max_tokens, relevance, fresh=fresh)
 
 
 def assistant(database: Database, source: Callable[[], LocalSource] | None = None) -> Assistant:
-    """The room over a store."""
+    """An assistant over a store."""
     room = device_over(database, Settings(cache=Cache(eviction="lfu"))).assistant
     return replace(room, source=source) if source else room
 
 
 def answered(room: Assistant, question: str, chosen: Options, conversation: int | None = None) -> Answer:
-    """What the room answers."""
+    """Return the assistant's answer to a question."""
     *_, last = room.ask(question, chosen, conversation)
     assert isinstance(last, Answer)
     return last

@@ -1,4 +1,4 @@
-"""The one place where the parts are put together."""
+"""`device_app.device`, which builds the device's parts from its settings."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Files that change, go, or cannot be reached behind an answer: noticed when the question is asked."""
+"""Cited files that change, are deleted or cannot be reached are noticed when a question is asked."""
 
 import os
 import shutil
@@ -27,14 +27,14 @@ def device(tmp_path: Path, notes: Path) -> Device:
 
 
 def fresh(device: Device, question: str = QUESTION) -> Answer:
-    """The answer, of none that was kept."""
+    """Return a new answer, without using a kept one."""
     *_, last = device.assistant.ask(question, device.options(fresh=True))
     assert isinstance(last, Answer)
     return last
 
 
 def states(answer: Answer) -> list[tuple[str, str]]:
-    """What is told of files."""
+    """Return the names and states of the files that the answer reports as changed."""
     return [(Path(file.path).name, file.state) for file in answer.stale]
 
 

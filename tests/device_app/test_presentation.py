@@ -1,4 +1,4 @@
-"""The words for what made an answer faster."""
+"""The texts that say what made an answer faster."""
 
 import time
 from typing import Any
@@ -41,7 +41,7 @@ NOW = DRAFTS | {"tokens_per_pass": 2.55, "model": None}
         (
             {"read_while_typing": READ, "drafts": DRAFTS},
             [
-                "read while you typed: 1 passage, 1,200 tokens in 2.3 s; 1 served",
+                "read while you typed: 1 passage, 1,200 tokens in 2.3 s; 1 used",
                 "drafted: 31 of 40 drafted tokens were right, written about 1.6 times as fast",
             ],
         ),

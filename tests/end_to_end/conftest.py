@@ -1,4 +1,4 @@
-"""The companion server for the tests of both sides together."""
+"""Fixtures that start a companion server, for the tests of device and server together."""
 
 from tests.companion import serve
 

@@ -1,4 +1,4 @@
-"""A question near which the files hold something that does not answer it, beside a server that may know."""
+"""A question that the user's files mention but do not answer, with a companion server that may know the answer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ ASKED: dict[str, Any] = {"reach": "question", "fresh": True}
 
 @pytest.fixture
 def silent(home: Home) -> Home:
-    """A device with a note that has every word of the question, and no answer."""
+    """A device with a note that contains every word of the question, but no answer."""
     home.add("danube.md", NOTE)
     assert home.public.link.wait(30).connected
     until(lambda: home.public.link.state.round_trip_s)
@@ -43,7 +43,7 @@ def silent(home: Home) -> Home:
 
 @pytest.fixture
 def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server's passages answer nothing either."""
+    """Let the server's passages contain no answer, too."""
 
     def passage(_: FewPassages, place: int, similarity: float) -> PublicPassage:
         title, text = FACTS[place]

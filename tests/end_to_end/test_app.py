@@ -1,4 +1,4 @@
-"""The app on a real terminal of a phone's size, with real models and the sample life."""
+"""The app on a real terminal of a phone's size, with real models and the sample data."""
 
 import os
 import re

@@ -15,7 +15,7 @@ DENTIST = "When is the dentist?"
 
 @pytest.fixture
 def person(tmp_path: Path, weights: Path) -> Home:
-    """Somebody with two notes that were read."""
+    """A user's data folder with two notes that were read."""
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "dentist.md").write_text("# Dentist\n\nThe dentist is on Tuesday 14 March at nine.\n")

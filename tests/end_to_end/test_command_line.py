@@ -1,4 +1,4 @@
-"""The whole road as a person goes it: real processes, real models, the sample life."""
+"""The whole command line as a user uses it: real processes, real models, the sample data."""
 
 import json
 import shutil
@@ -186,8 +186,6 @@ def test_an_interrupted_add_goes_on_where_it_was(tmp_path: Path, weights: Path, 
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        # What a shell starts in the background inherits that Ctrl-C is ignored; a person's terminal does not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 (no threads here)
     )
     deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:

@@ -1,4 +1,6 @@
-"""The budgets of a day: what answers take is counted, and a side that has used up its own is not asked any more."""
+"""The daily budgets: what answers cost is counted, and a side that has used up its budget is not used any more that
+day.
+"""
 
 from contextlib import closing
 from dataclasses import replace
@@ -19,7 +21,7 @@ __all__ = ["home"]
 
 DRILL = "Who has borrowed the blue drill?"
 PAID = replace(SERVER_FREE, server=ServerPrice(1.0, 2.0), spare=0.5)
-"""Both sides start at once, and both cost something."""
+"""Prices at which device and server both start at once, and both cost something."""
 
 
 def limited(home: Home, prices: Prices, *, joules: float = 0.0, money: float = 0.0) -> None:

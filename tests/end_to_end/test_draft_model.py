@@ -1,4 +1,6 @@
-"""The default model drafts for a deeper one of the same text, in real processes: the answer stays as it was."""
+"""The default model drafts for a deeper model that writes the same text, in real processes: the answer does
+not change.
+"""
 
 import json
 from pathlib import Path
@@ -64,5 +66,5 @@ def test_a_named_model_drafts_and_a_bad_one_is_named(tmp_path: Path, weights: Pa
             ]
             assert any("smollm2-135m drafts, too" in each for each in said)
         if "nowhere" in draft:
-            assert "nowhere does not draft, and answers are written without it" in done.stderr
+            assert "nowhere cannot draft tokens, so answers are written without it" in done.stderr
     assert len(set(answers.values())) == 1

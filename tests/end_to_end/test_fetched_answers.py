@@ -1,4 +1,4 @@
-"""A question that takes the person's files and the server's passages: the question leaves, nothing else does."""
+"""A question that needs the user's files and the server's passages: the question is sent, and nothing else."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -35,11 +35,13 @@ __all__ = ["home", "serve"]
 
 ROWED = "We rowed on the Danube through Vienna in May."
 BOTH = "Through which European countries does the Danube flow, where we rowed?"
-"""Of its words, the files say nothing of Europe, countries and flowing."""
+"""A question of which the files lack the words "European", "countries" and "flow", so that the server's passages are
+needed.
+"""
 
 
 def asked(home: Home, question: str = BOTH, **options: Any) -> Answer:
-    """By a device whose files hold a part of it."""
+    """Ask a device whose files contain a part of the answer."""
     home.add("rowed.md", ROWED)
     assert home.public.link.wait(30).connected
     until(lambda: home.public.link.state.round_trip_s)

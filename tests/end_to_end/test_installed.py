@@ -22,14 +22,17 @@ from tests.jackdaw_process import ROOT
 PACKAGES = ("device_app/", "cloud_server/", "models/", "storage/", "shared/")
 LEFT_OUT = ("models/research/", "device_app/tui/pictures/")
 MOST_BYTES = 12_000_000
+PIPX = ("pip", "pipx")
+"""The packages that pipx needs for an installation: itself, and pip for its environments."""
+
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]  # without pip's own cache, llama.cpp is compiled once
 
 
 @pytest.fixture(scope="module")
 def wheels() -> Path:
-    """The wheels of all that Jackdaw needs to be built and to run, made once and kept for later runs."""
+    """The folder of the wheels that Jackdaw needs to be built and run, downloaded once and kept for later runs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    needed = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    needed = [*project["project"]["dependencies"], *project["build-system"]["requires"], *PIPX]
     key = hashlib.sha256("\n".join(needed).encode()).hexdigest()[:12]
     kept = platformdirs.user_cache_path("jackdaw-tests") / f"wheels-{sys.implementation.cache_tag}"
     kept.mkdir(parents=True, exist_ok=True)
@@ -44,7 +47,7 @@ def wheels() -> Path:
 
 @pytest.fixture(scope="module")
 def archives(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with wheel and sdist."""
+    """The folder with a wheel and an sdist built from the source."""
     folder = tmp_path_factory.mktemp("archives")
     offline(wheels, "install", "--target", folder / "tools", "hatchling")
     run(sys.executable, "-m", "hatchling", "build", "-d", folder, given={"PYTHONPATH": str(folder / "tools")})
@@ -58,7 +61,7 @@ def wheel(archives: Path) -> Path:
 
 
 def run(*command: object, code: int = 0, given: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Run a command in the source's folder; what it writes on stdout, or on stderr if it is to fail."""
+    """Run a command in the source folder; return its output on stdout or, if it has to fail, on stderr."""
     # Without the variables of the test's own Python, which would show it packages of elsewhere.
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     words = [str(word) for word in command]
@@ -68,7 +71,7 @@ def run(*command: object, code: int = 0, given: Mapping[str, str] = MappingProxy
 
 
 def offline(wheels: Path, *arguments: object) -> None:
-    """Run pip, which may take these wheels alone."""
+    """Run pip with no package index but the folder `wheels`."""
     run(sys.executable, "-m", "pip", *arguments, "--quiet", given={"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)})
 
 
@@ -117,6 +120,19 @@ def test_the_demo_runs_with_an_installed_wheel(wheel: Path, wheels: Path, weight
         assert fact in answer
 
 
+def test_pipx_installs_the_programs(wheel: Path, wheels: Path, tmp_path: Path) -> None:
+    offline(wheels, "install", "--target", tmp_path / "tools", *PIPX)
+    programs = tmp_path / "bin"
+    own = {"PYTHONPATH": str(tmp_path / "tools"), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    own |= {"PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(programs), "PIPX_MAN_DIR": str(tmp_path / "man")}
+    run(sys.executable, "-m", "pipx", "install", "--pip-args=--no-compile", wheel, given=own)
+    assert {program.name for program in programs.iterdir()} == {"jackdaw", "jackdaw-server"}
+    for program in programs.iterdir():
+        assert run(program, "--version") == f"{program.name} 0.1.0\n"
+    listed = json.loads(run(programs / "jackdaw", "models", "--json", given={"JACKDAW_HOME": str(tmp_path / "home")}))
+    assert listed["models"]
+
+
 PKG = """\
 #!/bin/sh
 # Termux's package managers: packages of Python are installed from a folder of wheels, others are noted.
@@ -150,7 +166,7 @@ TOOLS = "awk cat cksum cut df dirname grep head ln ls mkdir printf readlink rm s
 def test_a_phone_installs_the_wheel_without_a_compiler(
     wheel: Path, wheels: Path, weights: Path, tmp_path: Path
 ) -> None:
-    """`scripts/termux` in earnest: pip, the environment and the packages are real, the package managers are not."""
+    """`scripts/termux` with real pip, environment and packages; only the phone's package managers are fakes."""
     prefix = tmp_path / "com.termux" / "files" / "usr"
     for folder in ("bin", "var", "site"):
         (prefix / folder).mkdir(parents=True)
@@ -184,7 +200,7 @@ def test_a_phone_installs_the_wheel_without_a_compiler(
 
 
 def linked(home: Path, weights: Path) -> Path:
-    """A person's folder with links to the weights."""
+    """Return a data folder with links to the model files."""
     (home / "data").mkdir(parents=True)
     (home / "data" / "weights").symlink_to(weights)
     return home

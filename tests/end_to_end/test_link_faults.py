@@ -1,4 +1,4 @@
-"""What the way to a server, or what is at its end, may do: the link lives, and the answer is whole."""
+"""Faults of the network, and other programs at the server's address: the link survives, and the answer is complete."""
 
 import contextlib
 import socket
@@ -81,7 +81,7 @@ def test_a_server_out_of_order_the_device_goes_on(wrong: m.Numbered | bytes | No
 
 
 def stuck(written: int) -> Callable[[ServerConnection], None]:
-    """A server that answers pings for ever, and a question with so many tokens."""
+    """Make a server that keeps answering pings, but sends only `written` tokens of an answer and then nothing."""
 
     def act(connection: ServerConnection) -> None:
         connection.recv()
@@ -247,7 +247,7 @@ def test_a_redirect_is_not_followed(status: str, where: str) -> None:
 
 
 def upgraded(said: bytes) -> Callable[[ServerConnection], None]:
-    """A server that upgrades, says these bytes below any protocol, and hangs up."""
+    """A server that upgrades to WebSocket, sends these raw bytes, and closes the connection."""
 
     def act(connection: ServerConnection) -> None:
         connection.socket.sendall(said)
@@ -291,7 +291,7 @@ def test_whatever_bytes_a_server_says_the_link_lives(said: bytes) -> None:
 
 
 class Unforeseen(Exception):
-    """What nobody thought of."""
+    """An error that the link does not expect."""
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -310,7 +310,7 @@ def test_a_link_that_fails_from_within_leaves_no_answer_waiting(serve: Serve, mo
 
 
 def test_a_server_faster_than_its_own_question(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has answered before the thread that asked knows that it has asked."""
+    """The server's answer arrives before the device's thread has returned from sending the question."""
     ask = Link.ask
 
     def slowly(*arguments: Any) -> RemoteRequest:

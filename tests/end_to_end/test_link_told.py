@@ -1,4 +1,7 @@
-"""What a person is told of the companion server, in processes of their own: the device's are the real program."""
+"""What the user is told about the companion server.
+
+Server and device run in processes of their own; the device's is the real program.
+"""
 
 import json
 import os
@@ -29,7 +32,7 @@ def server(tmp_path: Path) -> Iterator[CompanionProcess]:
 
 
 class Person:
-    """Somebody with a home and a command line."""
+    """A user with a data folder, who runs command lines."""
 
     def __init__(self, home: Path, weights: Path) -> None:
         (home / "data").mkdir(parents=True)

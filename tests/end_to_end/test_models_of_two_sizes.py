@@ -1,6 +1,7 @@
-"""A device and a server with models of their own: what of one vocabulary and of two they do together.
+"""A device and a server with different models: their joint answers with the same vocabulary, and with two different
+ones.
 
-The models are tiny and their weights random, and llama.cpp runs them. What they write is nonsense, and exactly known.
+The models are tiny, with random weights, and run by llama.cpp. Their text is nonsense, but exactly known.
 """
 
 import time
@@ -41,7 +42,9 @@ SMALLER = {"llama.context_length": 2048}
 
 
 class Paced(LlamaCppEngine):
-    """Writes as fast as `terms` says, and to the limit: a tiny model would have ended its answer before it can move."""
+    """An engine as slow as `terms` assumes, which writes up to the token limit: a tiny model would end its answer
+    before it can migrate.
+    """
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
         time.sleep(0.005)
@@ -97,7 +100,7 @@ def cleared(*engines: Paced) -> None:
 
 
 def continued(engine: Paced, ids: Sequence[int], passages: Sequence[m.PublicPassage]) -> str:
-    """What an engine writes after these tokens of the answer."""
+    """Return the text that an engine writes after these tokens of the answer."""
     source = LocalSource(engine, CHATML)
     prompt = public_prompt(DANUBE, passages, CHATML)
     drawn = list(source.go_on(prompt, ids, WARM, max_tokens=len(ids) + 200, trace=Trace()))
@@ -106,7 +109,7 @@ def continued(engine: Paced, ids: Sequence[int], passages: Sequence[m.PublicPass
 
 
 def asked_of(monkeypatch: pytest.MonkeyPatch) -> list[m.Ask]:
-    """Everything that is asked of servers from now on."""
+    """Record all requests that are sent to servers from now on."""
     asks: list[m.Ask] = []
     raw = Link.ask
 

@@ -1,7 +1,7 @@
-"""Nothing leaves, seen at the kernel: the system calls of whole processes, with real models and the sample life.
+"""No data leaves the device: the system calls of whole processes, with real models and the sample data.
 
-No name is looked up, no internet socket is there but for loopback, and no file is written outside Jackdaw's folders,
-the temporary folder and bytecode.
+No host name is looked up, no internet socket is opened except on loopback, and no file is written outside Jackdaw's
+folders, the temporary folder and Python's bytecode.
 """
 
 import asyncio
@@ -28,7 +28,9 @@ from tests.kernel import calls, leaks, watched
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-c", "from device_app.cli import main; main()"]
 LONG_S = 20.0
-"""Long enough for a library to begin to report: onnxruntime does so some ten seconds after it is imported."""
+"""Seconds after which a library's telemetry begins at the latest: onnxruntime sends some about ten seconds after its
+import.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,9 @@ class Home:
         return self.folder / "elsewhere"
 
     def runs(self, *arguments: str, codes: Collection[int] = (0,)) -> str:
-        """Run one command line under strace, to its end with one of these exit codes; what of its calls leaks."""
+        """Run one command line under strace, and check its exit code; return those of its system calls that send data
+        or write outside the allowed folders.
+        """
         trace = self.folder / "-".join(["trace", arguments[0]])
         command = watched(trace, [*PROGRAM, *arguments])
         ended = subprocess.run(
@@ -54,7 +58,7 @@ class Home:
         return self.leaks(trace)
 
     def leaks(self, trace: Path) -> str:
-        """The calls that leak, a line each."""
+        """Return the recorded system calls that send data or write outside the allowed folders, one a line."""
         seen = list(calls(trace))
         assert len(seen) > 100, "strace saw next to nothing"
         return "\n".join(leaks(seen, self.allowed, self.current))
@@ -62,7 +66,7 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path, weights: Path) -> Home:
-    """A home with the sample life's mails, which Jackdaw has not read yet."""
+    """A home with the mails of the sample data, which Jackdaw has not read yet."""
     folder = tmp_path / "home"
     for name in ("elsewhere", "tmp", "home/.cache", "home/.config", "home/.local/state", "home/.local/share/jackdaw"):
         (tmp_path / name).mkdir(parents=True)
@@ -84,7 +88,7 @@ def home(tmp_path: Path, weights: Path) -> Home:
 
 @pytest.fixture
 def read(home: Home) -> Home:
-    """The same, read."""
+    """A home whose mails from the sample data Jackdaw has read."""
     command = [*PROGRAM, "add", str(ROOT / "scripts" / "sample_life" / "mail")]
     subprocess.run(command, env=home.environment, cwd=home.current, check=True, capture_output=True)
     return home
@@ -94,7 +98,7 @@ _MADE = "socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_IP) = 5<socket:[77]>"
 
 
 def _to(address: str, port: int = 443, call: str = "connect") -> str:
-    """The call by which the socket made above is given an address, as strace writes it."""
+    """Return a line as strace writes it: a system call that connects or binds socket 5 to the address."""
     if ":" in address:
         fields = f'sin6_port=htons({port}), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, "{address}", &sin6_addr)'
         return f"{call}(5<socket:[77]>, {{sa_family=AF_INET6, {fields}, sin6_scope_id=0}}, 28) = 0"
@@ -220,7 +224,7 @@ def test_web(read: Home) -> None:
 
 
 async def _visited(address: str) -> str:
-    """The page as it is sent, once its app has answered a question."""
+    """Ask a question in the web app, and return the page's HTML."""
     url = URL(address)
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session, asyncio.timeout(120):
         page = await (await session.get(url)).text()

@@ -1,4 +1,4 @@
-"""Pairing over real TLS: both roads, whoever stands in between, and what is trusted from then on."""
+"""Pairing over real TLS: by code and by link, with a man in the middle, and what is trusted afterwards."""
 
 import socket
 import ssl
@@ -31,7 +31,7 @@ TYPED, SCANNED = False, True
 
 
 def given(invitation: Invitation, port: int, *, scanned: bool) -> Invitation:
-    """What a device is given whose way to the server leads through this port."""
+    """Return the invitation, changed so that the device connects to this port."""
     return Invitation(invitation.secret, (f"127.0.0.1:{port}",), invitation.pin if scanned else None)
 
 
@@ -87,7 +87,7 @@ def test_the_next_address_is_tried(pairing: Pairing) -> None:
 
 
 def answers_itself(between: Between, device: ServerConnection, server: ClientConnection) -> None:
-    """Challenge the device, and grant it a token of one's own with a proof that is made up."""
+    """Play a man in the middle that sends the device a token of its own, with an invented proof."""
     device.send(x.encoded(x.Challenge(b"c" * 32)))
     between.from_device.append(bytes_of(device.recv(10)))
     device.send(x.encoded(x.Grant(b"p" * 32, "jackdaw_of_the_one_in_between")))
@@ -96,7 +96,7 @@ def answers_itself(between: Between, device: ServerConnection, server: ClientCon
 
 
 def reflects(between: Between, device: ServerConnection, server: ClientConnection) -> None:
-    """Give the device its own proof back as the server's."""
+    """Play a man in the middle that returns the device's own proof as the server's."""
     device.send(x.encoded(x.Challenge(b"c" * 32)))
     between.from_device.append(bytes_of(device.recv(10)))
     said = x.from_device(between.from_device[-1])
@@ -107,7 +107,7 @@ def reflects(between: Between, device: ServerConnection, server: ClientConnectio
 
 
 def says_it_is_done(between: Between, device: ServerConnection, server: ClientConnection) -> None:
-    """Skip the proof."""
+    """Play a man in the middle that tells the device it is paired, without a proof."""
     device.send(x.encoded(x.Challenge(b"c" * 32)))
     between.from_device.append(bytes_of(device.recv(10)))
     device.send(x.encoded(x.Done("phone")))
@@ -158,7 +158,7 @@ def test_who_stands_in_between_while_a_code_is_typed_learns_nothing_and_pairs_no
 
 @contextmanager
 def listening() -> Iterator[tuple[int, bytearray, list[str]]]:
-    """One that ends TLS with a certificate of its own: its port, what it reads in the clear, and its handshakes."""
+    """A TLS server with a certificate of its own: its port, the text that it reads, and its handshakes."""
     context, _ = certificate()
     read, handshakes = bytearray(), list[str]()
     over = threading.Event()
@@ -230,7 +230,7 @@ def test_a_certificate_renewed_with_the_same_key_is_the_same_server(
 def test_a_certificate_that_the_system_trusts_is_not_pinned(
     pairing: Pairing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
 ) -> None:
-    """Such are renewed with other keys every few weeks: what is trusted from then on is the authority."""
+    """Such certificates get new keys every few weeks, so the authority is trusted from then on."""
     authority, asked = trustme.CA(), []
     settings = written(authority.issue_cert("127.0.0.1"), tmp_path)
     context = ssl.SSLContext.load_default_certs

@@ -1,4 +1,4 @@
-"""What is about a phone's messages stays on the device, whatever a connected server could answer."""
+"""Questions about a phone's messages stay on the device, whatever a connected server could answer."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ __all__ = ["home", "serve"]
 
 @pytest.fixture
 def connected(home: Home) -> Home:
-    """A device that has read its messages, and whose link is up and quiet."""
+    """A device that has read its messages, and whose link is open with no message under way."""
 
     def fetch(_source: Source, skip: int, _most: int) -> Sequence[object]:
         return termux.MESSAGES[skip:]

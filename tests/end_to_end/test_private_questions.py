@@ -1,4 +1,4 @@
-"""What is or may be a filter, a path of one's own or a follow-up: however it is spelt, no byte of it leaves."""
+"""Questions with a filter, a path or a reference to an earlier question, in any spelling: no byte of them is sent."""
 
 import random
 from contextlib import closing
@@ -31,7 +31,7 @@ CLAUSES = (", and when was qutub minar built?", "? When was qutub minar built?",
 
 
 def spelt(draw: random.Random) -> str:
-    """A question that names something of the person's own, in one of very many spellings."""
+    """Return a question that names something private, in one of very many spellings."""
     question = draw.choice(PUBLIC)
     kind = draw.random()
     if kind < 0.6:
@@ -49,7 +49,7 @@ def spelt(draw: random.Random) -> str:
 
 @pytest.fixture
 def connected(home: Home) -> Home:
-    """The link is up, and quiet."""
+    """A device whose link is open, and on which no message is under way."""
     assert home.public.link.wait(30).connected
     until(lambda: home.public.link.state.round_trip_s)
     return home
@@ -82,7 +82,7 @@ def test_no_byte_of_them_is_on_the_wire(connected: Home) -> None:
 
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_no_follow_up_is_on_the_wire(connected: Home, interrupted: bool) -> None:
-    """Also after a turn that was broken off, and with a second question in it."""
+    """A follow-up stays on the device even after an interrupted answer, or with a second question in it."""
     with closing(connected.assistant.ask("Who has borrowed the blue drill?", OPTIONS)) as events:  # type: ignore[type-var]  # it is a generator
         for _ in events:
             if interrupted:

@@ -1,4 +1,4 @@
-"""The assistant beside a server: what it asks there, what it never sends, what it keeps of the answers."""
+"""The assistant with a server: what it asks the server, what it never sends, and which of the answers it stores."""
 
 import time
 from contextlib import closing
@@ -96,7 +96,9 @@ def test_a_steady_answer_is_guarded(home: Home, steady: bool) -> None:
 
 
 def discharging(home: Home, *drawn: float) -> None:
-    """From now on, answers end 100 s apart on a battery that has lost so many joules by each."""
+    """Simulate a battery: answers end 100 s apart, and by the end of each the battery has lost so many joules
+    (`drawn`).
+    """
     start = time.monotonic() - 3600
     readings = (
         Reading(start + 100 * number, 0.0, (Battery("BAT0", 1e5 - joules, 36.0),))
@@ -202,7 +204,9 @@ TRIP = "Which countries does the Danube flow through? We saw four of them."
 
 
 def joint(home: Home, question: str = DANUBE, **options: Any) -> Answer:
-    """Asked to be written together, by a device that has something of its own on it."""
+    """Ask a device that has read a file about the question for a joint answer, which device and server generate
+    together.
+    """
     home.add("trip.md", TRIP)
     assert home.public.link.wait(30).connected
     until(lambda: home.public.link.state.round_trip_s)

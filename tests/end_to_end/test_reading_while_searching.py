@@ -1,4 +1,4 @@
-"""While the server searches, the device reads its own passages; what it reads is needed whatever the server says."""
+"""While the server searches, the device prefills its own passages, which it needs whatever the server finds."""
 
 import threading
 import time
@@ -37,13 +37,17 @@ __all__ = ["home", "serve"]
 ROWED = "We rowed on the Danube through Vienna in May."
 CANOE = "The canoe on the Danube was borrowed from Runa, where we rowed."
 BOTH = "Through which European countries does the Danube flow, where we rowed?"
-"""Of its words, the files say nothing of Europe, countries and flowing."""
+"""A question of which the files lack the words "European", "countries" and "flow", so that the server's passages are
+needed.
+"""
 
 QUOTED = f"What was said about {BOTH[:-1]}?"
 
 
 class Noting(FakeEngine):
-    """Notes the texts that it reads in each call, and calls `on_own` once it has read a passage of the files."""
+    """A fake engine that records the texts that it prefills, and calls `on_own` once it has prefilled a passage of the
+    files.
+    """
 
     def __init__(self, on_own: Callable[[], None] = lambda: None) -> None:
         super().__init__(sequences=8)
@@ -58,12 +62,15 @@ class Noting(FakeEngine):
         return logits
 
     def count(self, text: str) -> int:
-        """How often it has read this text."""
+        """Return how often this text was prefilled."""
         return sum(text in read for read in self.read)
 
 
 class Gate:
-    """Holds the server's search until it is opened, or for some seconds. `was_open` says which."""
+    """Holds up the server's searches until it is opened, at most for `seconds`.
+
+    `was_open` records for each search whether it was opened.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float = 20.0) -> None:
         self._open = threading.Event()
@@ -92,12 +99,12 @@ def with_engine(home: Home, engine: Noting, *more: str) -> Noting:
 
 
 def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the device read nothing before the server has searched."""
+    """Let the device prefill nothing before the server has finished its search."""
     monkeypatch.setattr(Prefilling, "computes_ahead", False)
 
 
 def asked(home: Home, engine: Noting, **options: Any) -> tuple[Answer, str]:
-    """An answer, and all that was read for it. Nothing of it is kept."""
+    """Ask the question; return the answer and all text that was prefilled for it. No KV state of it is kept."""
     engine.read.clear()
     answer = home.ask(BOTH, **{"reach": "question", "fresh": True, **options})
     home.assistant.tree.clear()
@@ -222,7 +229,7 @@ def test_a_search_takes_until_its_passages_come_not_until_they_are_looked_at(mon
             return request
 
         def send(self, request: RemoteRequest, message: m.Cancel) -> None:
-            """Nobody hears it."""
+            """Drop the message: the server's messages are scripted."""
 
     with Search(cast(Link, Played()), BOTH, 1) as search:
         clock[0] += 60.0

@@ -1,4 +1,4 @@
-"""The assistant beside a server: requests that need no file, what leaves for them and what does not."""
+"""The assistant with a server: requests that need no file, and which of their data are sent."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,9 @@ SENT: dict[str, Any] = {"reach": "question"}
 
 @pytest.fixture
 def dear_device(home: Home) -> Home:
-    """A home whose server is asked first: its device must not start while the server answers."""
+    """A home in which the device is so expensive that the server is asked first, and the device does not start while
+    the server answers.
+    """
     home.public.prices = replace(DEVICE_FREE, spare=0.0, per_joule=1.0, server=ServerPrice(1, 1))
     return home
 

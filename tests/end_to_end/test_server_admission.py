@@ -1,4 +1,4 @@
-"""Whom a server lets in, and which server a device trusts."""
+"""Which devices a server admits, and which server a device trusts."""
 
 import contextlib
 import logging

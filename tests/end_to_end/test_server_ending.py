@@ -1,4 +1,4 @@
-"""How a server ends: what it has begun it finishes, or the device does."""
+"""How a server ends: running answers are finished by the server or by the device."""
 
 import http.client
 from concurrent.futures import ThreadPoolExecutor
@@ -38,11 +38,11 @@ def test_sigterm_under_load_lets_answers_end(tmp_path: Path) -> None:
     def ends(phone: Phone, request: int) -> int | None:
         assert isinstance(phone.until_ended(request), m.Finished)
         assert phone.text(request) == TEXT
-        while not any(isinstance(event, m.Goaway) for event in phone.inbox):  # it may come behind the end
+        while not any(isinstance(event, m.Goaway) for event in phone.inbox):  # it may come after the answer's end
             phone.reads()
         return closing(phone)[1]
 
-    with ThreadPoolExecutor(len(phones)) as pool:  # whoever reads its last words late is cut
+    with ThreadPoolExecutor(len(phones)) as pool:  # a device that reads the last messages late is cut off
         assert [*pool.map(ends, phones, asked)] == [m.CloseCode.RESTARTING] * len(phones)
     assert process.ended() == 0
 

@@ -1,4 +1,4 @@
-"""What a device may do to a server, by mistake or to harm, each by name: nobody else feels it."""
+"""Faults and attacks of a device, by name: no other device is affected."""
 
 import asyncio
 import contextlib
@@ -115,7 +115,7 @@ CROWD = 2000
 
 @pytest.fixture
 def roomy() -> Iterator[None]:
-    """As many open files as both ends of a crowd need."""
+    """Raise the limit of open files, since this process holds both ends of all connections."""
     before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if before < 2 * CROWD + 500:
         if most < 2 * CROWD + 500:
@@ -306,6 +306,6 @@ def test_a_device_that_floods_and_reads_a_trickle_is_cut(serve: Serve, monkeypat
 
 
 def masked(frame: bytes | str) -> bytes:
-    """A frame as it is on the wire, for a short binary one."""
+    """Return a short binary WebSocket frame as a client sends it: masked, with its header."""
     assert isinstance(frame, bytes)
     return bytes((0x82, 0x80 | len(frame), 0, 0, 0, 0)) + frame

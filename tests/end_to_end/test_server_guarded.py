@@ -1,4 +1,4 @@
-"""No frame of one device, and no error of the server's own in serving it, is felt by another one."""
+"""No frame of one device, and no error of the server in serving it, affects another device."""
 
 import http.client
 import logging

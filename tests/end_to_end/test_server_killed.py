@@ -1,4 +1,6 @@
-"""The server killed at random moments, 50 ± 10 ms away: the answer is whole, whoever wrote it."""
+"""The server is killed at random moments, over a network with a delay of 50 ± 10 ms: the answer is complete, whoever
+generated it.
+"""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A server that cannot go on: it says so, ends soon, and with an exit code on which it is started again."""
+"""A server that cannot go on: it says so, ends soon, and its exit code makes the service manager restart it."""
 
 import asyncio
 import time

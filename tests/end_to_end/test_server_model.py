@@ -24,7 +24,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def environment(tmp_path: Path, weights: Path) -> dict[str, str]:
-    """A home with the default models. Room for few tokens; the heads of a tiny model are too narrow for q8_0."""
+    """The environment of a server with the default models and a small context.
+
+    Its KV cache is f16, as a tiny model's attention heads are too narrow for q8_0.
+    """
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "weights").symlink_to(weights)
     own = {

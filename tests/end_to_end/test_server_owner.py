@@ -1,4 +1,4 @@
-"""An administrator's commands, as root, on the folder of a service that runs as another user."""
+"""Commands that an administrator runs as root on the data folder of a service that runs as another user."""
 
 import shutil
 import tempfile
@@ -14,7 +14,7 @@ pytest.importorskip("faiss", reason="needs the server extra")
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A folder that every user reaches, which those of pytest are not."""
+    """A folder that every user can reach, unlike pytest's temporary folders."""
     above = Path(tempfile.mkdtemp())
     above.chmod(0o755)
     (above / "home").mkdir(mode=0o700)

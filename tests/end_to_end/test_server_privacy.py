@@ -1,4 +1,4 @@
-"""What stays between a device and its server, and what the ledger of an answer says went there."""
+"""What is sent between a device and its server, and whether the answer's record of sent data is right."""
 
 import http.client
 import logging

@@ -80,14 +80,14 @@ def test_it_does_not_wait_for_devices_that_are_gone(tmp_path: Path) -> None:
 
 
 class Certified:
-    """A certificate in files, which can be renewed: by an authority each time anew."""
+    """A certificate in files, which can be renewed: each time by a new authority."""
 
     def __init__(self, folder: Path) -> None:
         self.chain, self.key = folder / "chain.pem", folder / "key.pem"
         self.renew()
 
     def renew(self) -> ssl.SSLContext:
-        """Put another one there; what trusts this one alone."""
+        """Replace the certificate; return a TLS context that trusts only the new one."""
         authority = trustme.CA()
         made = authority.issue_cert("127.0.0.1")
         self.chain.write_bytes(b"".join(part.bytes() for part in made.cert_chain_pems))
@@ -98,7 +98,7 @@ class Certified:
 
 
 def accepted(process: CompanionProcess, trusting: ssl.SSLContext) -> bool:
-    """Whether a new connection is shown a certificate that this trusts."""
+    """Return whether this TLS context trusts the certificate of a new connection."""
     with socket.create_connection(("127.0.0.1", process.port)) as plain:
         try:
             with trusting.wrap_socket(plain, server_hostname="127.0.0.1"):
@@ -134,7 +134,7 @@ def look_every(seconds: float, _server: CompanionServer) -> None:
 
 
 class Hanging(Slow):
-    """Computes for ever once it reads this."""
+    """A fake engine that hangs once it prefills a prompt with the word WORD."""
 
     WORD = b"hanging"
 

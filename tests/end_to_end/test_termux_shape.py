@@ -1,4 +1,4 @@
-"""The simulated phone is what the tests in Termux's shape take it for."""
+"""The simulated phone has the properties that its tests rely on."""
 
 import json
 import subprocess

@@ -1,4 +1,6 @@
-"""An answer that both sides write, over a real socket: the same as of one process, whatever happens on the way."""
+"""An answer that device and server generate together, over a real socket: the same as that of one process, whatever
+faults occur.
+"""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""`link.aggregation` over a real socket: whoever settles the tokens, whenever that changes, the text is the same."""
+"""`link.aggregation` over a real socket: whichever side makes the tokens final, and whenever that changes, the text is
+the same.
+"""
 
 import re
 from collections.abc import Iterable
@@ -51,14 +53,14 @@ def asked(home: Home, aggregation: Aggregation, **options: Any) -> Answer:
 
 
 def ready(home: Home) -> None:
-    """The files hold a part of the answer, and the way to the server is known."""
+    """Wait until the round-trip time to the server is known; the files contain a part of the answer."""
     home.add("rowed.md", ROWED)
     assert home.public.link.wait(30).connected
     until(lambda: home.public.link.state.round_trip_s)
 
 
 def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
-    """The tokens of each joint answer from now on."""
+    """Record the tokens of each joint answer from now on."""
     every: list[tuple[int, ...]] = []
     leave = Aggregated.__exit__
 
@@ -107,7 +109,7 @@ def test_where_privacy_or_temperature_leaves_one_place_the_setting_changes_nothi
 
 
 def as_before(said: Said) -> Iterable[Said | str]:
-    """What a server says that has never heard of the setting."""
+    """Return a server's message without the fields of `link.aggregation`, as an older server sends it."""
     if not isinstance(said, m.Welcome):
         return (said,)
     welcome = msgspec.to_builtins(said)
@@ -146,7 +148,7 @@ def test_with_an_older_server_both_sides_settle_and_the_answer_says_so(
 
 
 def switches(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The hand-overs that a server sends from now on."""
+    """Record the messages with which a server hands the aggregation over to the device, from now on."""
     sent: list[object] = []
     say = cloud_server.sessions.joint.Joint._say
 
@@ -163,7 +165,7 @@ def switches(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_a_server_that_settles_hands_over_once_it_is_told_how_far_the_device_is(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, scheduled: bool
 ) -> None:
-    """The device's steps are the longer ones; the server was asked before the round trip was known."""
+    """The device drafts more slowly than the server, and the server was asked before the round-trip time was known."""
     handed, served = switches(monkeypatch), serve(Slow(0.0))
     for room in ("link", "heartbeat"):
         monkeypatch.setattr(f"device_app.companion.link.{room}.PING_S", 0.05)
@@ -180,7 +182,7 @@ def test_a_server_that_settles_hands_over_once_it_is_told_how_far_the_device_is(
 
 
 def without_round_trip(ask: Any) -> Any:
-    """An Ask that was made before the first pong."""
+    """Return a version of `ask` that does not know the round-trip time, as before the first pong."""
     return lambda question, terms, _: ask(question, terms, None)
 
 
@@ -212,7 +214,9 @@ def test_a_fixed_side_settles_to_the_end_although_the_other_would_be_better(
 def test_at_whatever_moments_the_side_changes_the_answer_is_that_of_one_process(
     serve: Serve, cut: bool, moments: list[int], place: Place, seed: int
 ) -> None:
-    """`moments` are numbers of settled tokens; at a third of them the connection is cut, too."""
+    """`moments` are numbers of final tokens after which the aggregating side changes; at a third of them the connection
+    is cut, too.
+    """
     given_at: set[int] = set()
 
     def gives(measured: Measured, machine: Aggregator) -> bool:

@@ -1,4 +1,4 @@
-"""An answer that both sides write, by each rule, where one side falls silent or lies: the other goes on."""
+"""A joint answer by each rule, in which one side falls silent or sends wrong messages: the other side goes on."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,6 @@
-"""The three rules over a real socket: the answer of one process, whatever is handed over, cut, late or forged."""
+"""Joint answers by each of the three rules over a real socket: the same as by one process, whatever is handed over,
+cut, late or forged.
+"""
 
 import threading
 import time
@@ -51,7 +53,7 @@ from tests.racing import linked
 
 
 class Blocked(FakeEngine):
-    """Reads no prompt before it is let."""
+    """A fake engine that prefills nothing until the event `let` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +65,7 @@ class Blocked(FakeEngine):
 
 
 class Stuck(FakeEngine):
-    """Draws one token, and no other before it is let."""
+    """A fake engine that prefills a prompt, but decodes nothing until the event `let` is set."""
 
     def __init__(self) -> None:
         super().__init__()

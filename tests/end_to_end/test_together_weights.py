@@ -1,4 +1,4 @@
-"""An answer that both sides write with the real model: token for token what one process writes that holds it all."""
+"""A joint answer with the real model: the same tokens as those of one process that holds all passages."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -24,7 +24,10 @@ pytestmark = pytest.mark.weights
 
 @pytest.fixture(scope="module")
 def engines(weights: Path) -> Iterator[list[LlamaCppEngine]]:
-    """The device's and the server's. With q8_0 states, tokens read at once are as those read one by one, to the bit."""
+    """The device's engine and the server's.
+
+    With a q8_0 KV cache, a token's logits do not depend on how many tokens are computed at once.
+    """
     model = weights / "smollm2-135m-instruct.q4_1.gguf"
     with ExitStack() as open_until_then:
         yield [
@@ -59,7 +62,7 @@ def test_both_sides_write_what_one_process_would(
     device, server = engines
     sampling = SamplingSettings(temperature=temperature, min_p=0.05 if temperature < 1 else 0.0, seed=seed)
     texts = (DIARY, "Our boat was called Jackdaw.")
-    # Of three passages and no bar, so that its rows are two; as near as the best of them, both sides count alike.
+    # Three passages without a relevance threshold give the server two rows; with seed 0, both sides weigh the same.
     rows, passages = 2, FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 3)
     near = passages[0].similarity - 0.05 * seed
     asked = together(

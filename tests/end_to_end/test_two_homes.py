@@ -1,4 +1,6 @@
-"""Two homes, in real processes: a server and a device are paired, one asks the other, and it is shut out again."""
+"""A server and a device with separate data folders, in real processes: they are paired, one asks the other, and its
+access is revoked.
+"""
 
 import json
 import os
@@ -24,7 +26,7 @@ pytestmark = [
 ]
 
 HOST = "127.0.0.2"
-"""An address of this machine that is not taken for it: TLS is spoken as with any other machine."""
+"""A loopback address that does not count as this machine, so that TLS is required."""
 
 FACTS = (
     {"title": "Rivers", "text": "The Danube flows through ten countries and ends in the Black Sea."},
@@ -34,7 +36,7 @@ DANUBE = "Which countries does the Danube flow through, and where does it end?"
 
 
 class ServerHome(Home):
-    """The home of whoever runs the server."""
+    """The home of a server's operator."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -45,7 +47,7 @@ class ServerHome(Home):
         return [sys.executable, "-c", "from cloud_server.cli import main; main()", *arguments]
 
     def begin(self, *arguments: str) -> tuple[subprocess.Popen[str], Any]:
-        """Start what tells one object and goes on; the process and the object."""
+        """Start a command that prints one JSON object and keeps running; return the process and the object."""
         process = subprocess.Popen(
             self.command(*arguments, "--json"),
             stdout=subprocess.PIPE,

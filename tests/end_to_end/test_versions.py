@@ -1,4 +1,6 @@
-"""Devices and servers of both versions of the protocol: each is answered, and the newer two say more to each other."""
+"""Devices and servers with old and new protocol versions: every pair works, and a new pair exchanges the additional
+messages.
+"""
 
 from collections.abc import Iterable
 from contextlib import closing
@@ -32,13 +34,13 @@ ROUNDS = (
 
 
 def by_server(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server alone writes."""
+    """Let the server alone generate all answers."""
     home.public.prices = SERVER_FREE
     monkeypatch.setattr(Weighed, "decide", lambda *_: SERVER)
 
 
 def as_version_1(said: Said) -> Iterable[Said | str]:
-    """What a server says that knows no later version."""
+    """Return a server's message as a server of version 1 sends it."""
     if not isinstance(said, m.Welcome):
         return (said,)
     welcome = msgspec.to_builtins(said)

@@ -1,4 +1,6 @@
-"""The torch engine on the real weights, which are dequantised once and kept beside them."""
+"""Fixtures with the torch engine on the real weights, which are dequantised once and stored beside the
+original files.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,7 @@ from models.llama_model import LlamaModel
 
 @pytest.fixture(scope="session")
 def torch_engine(weights: Path) -> Callable[..., Engine]:
-    """Makes engines, all on one network; takes what TorchEngine takes."""
+    """Makes torch engines that share one copy of the weights; the arguments are those of TorchEngine."""
     torch = pytest.importorskip("torch", reason="needs the research extra")
     from models.research import torch_weights
     from models.research.torch_engine import TorchEngine

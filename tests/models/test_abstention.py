@@ -1,4 +1,6 @@
-"""From which log odds of an abstention on it is written, by how likely its passages are relevant."""
+"""The threshold of the log odds above which the model abstains, which depends on how likely the passages are
+relevant.
+"""
 
 import math
 

@@ -1,4 +1,6 @@
-"""llama.cpp's engine with an adapter on real weights: exactness, keys, and going on without one that does not fit."""
+"""The llama.cpp engine with a LoRA adapter and real weights: exactness, keys of states, and adapters that do
+not fit.
+"""
 
 import random
 import subprocess
@@ -111,8 +113,8 @@ def cut_short(path: Path) -> Path:
 
 UNFIT: dict[str, tuple[Callable[[Path], Path], str]] = {
     "missing": (missing, "there is no such file"),
-    "of another model": (of_another_model, "it is made for another model"),
-    "cut short": (cut_short, "it is cut short"),
+    "of another model": (of_another_model, "the adapter is made for another model"),
+    "cut short": (cut_short, "the file is cut short"),
 }
 
 
@@ -145,7 +147,9 @@ def test_what_llama_cpp_alone_refuses_leaves_the_bare_model_too(
 
 
 def test_no_damaged_head_ends_the_process(q8_0: Path, tmp_path: Path) -> None:
-    """In a process of its own: llama.cpp ends the process where it is at a loss with what has passed the check."""
+    """The test runs in a process of its own, since llama.cpp would end the process for a damaged header that passes the
+    check.
+    """
     whole = write(tmp_path / "whole.gguf").read_bytes()
     code = """
         import random, sys

@@ -19,7 +19,7 @@ from tests.adapter_file import ADAPTER, MODEL, packed, pairs, write
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The head of a model; nothing behind it is read."""
+    """A model file that has only a header, as nothing else of it is read."""
     return write(tmp_path_factory.mktemp("model") / "model.gguf", MODEL, {})
 
 
@@ -111,11 +111,14 @@ WRONG_TENSORS = {
         "has rank 600, more than the model's width",
     ),
     "one of two": ({A: ONE[A]}, "only one of lora_a and lora_b"),
-    "a layer too many": (renamed("blk.0.", "blk.30."), "no tensor for its 'blk.30.attn_q.weight.lora_a'"),
-    "a layer by another number": (renamed("blk.0.", "blk.00."), "no tensor for its 'blk.00"),
-    "an unknown part": (renamed("attn_q", "attn_qkv"), "no tensor for its 'blk.0.attn_qkv"),
-    "a norm": ({**ONE, "blk.0.attn_norm.weight": np.zeros(576, np.float32)}, "no tensor for its 'blk.0.attn_norm"),
-    "no pair at all": ({"\0\n": ONE[A]}, r"no tensor for its '\\x00\\n'"),
+    "a layer too many": (renamed("blk.0.", "blk.30."), "no tensor for the adapter's 'blk.30.attn_q.weight.lora_a'"),
+    "a layer by another number": (renamed("blk.0.", "blk.00."), "no tensor for the adapter's 'blk.00"),
+    "an unknown part": (renamed("attn_q", "attn_qkv"), "no tensor for the adapter's 'blk.0.attn_qkv"),
+    "a norm": (
+        {**ONE, "blk.0.attn_norm.weight": np.zeros(576, np.float32)},
+        "no tensor for the adapter's 'blk.0.attn_norm",
+    ),
+    "no pair at all": ({"\0\n": ONE[A]}, r"no tensor for the adapter's '\\x00\\n'"),
     "of three dimensions": ({**ONE, A: np.zeros((1, 4, 576), np.float16)}, "made for another model"),
     "of one dimension": ({**ONE, A: np.zeros(576, np.float16)}, "made for another model"),
     "of no rank": (
@@ -132,7 +135,7 @@ def test_what_an_adapter_may_not_change(tmp_path: Path, model: Path, tensors: Ma
 
 
 WHOLE = packed(ADAPTER, ONE)
-NAMED = WHOLE.index(A.encode()) + len(A)  # behind it: dimensions, shape, type, place
+NAMED = WHOLE.index(A.encode()) + len(A)  # followed by dimensions, shape, type, offset
 WRONG_BYTES = {
     "empty": (b"", "cut short"),
     "something else": (b"PK\3\4" + WHOLE[4:], "it is not a GGUF file"),
@@ -153,7 +156,7 @@ WRONG_BYTES = {
         packed({**ADAPTER, "general.nome": "x"}, ONE).replace(b"nome", b"name"),
         "it has the key general.name twice",
     ),
-    "a tensor twice": (WHOLE.replace(B.encode(), A.encode()), "it has the tensor "),
+    "a tensor twice": (WHOLE.replace(B.encode(), A.encode()), "the file has the tensor "),
 }
 
 

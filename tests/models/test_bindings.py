@@ -1,4 +1,6 @@
-"""Both bindings of llama.cpp, out of `llama.h` and llama-cpp-python's own: they compute the same to the bit."""
+"""The two Python bindings of llama.cpp, one made from `llama.h` and one from llama-cpp-python, compute the same values,
+bit for bit.
+"""
 
 import os
 import subprocess
@@ -21,11 +23,15 @@ KINDS = {"header": "SimpleNamespace", "package": "module"}
 ENGINE_TESTS = (
     *("test_engines", "test_llama_cpp", "test_windows", "test_moved_slices", "test_shared_context", "test_exactness"),
     *("test_adapted_engine", "test_decoder", "test_interruptible", "test_llama_features", "test_quantize"),
+    *("test_exact_loading", "test_soundness"),
+    *(f"speculative/test_{part}" for part in ("loading", "real_weights", "tree_decoding", "tree_passes")),
 )
 
 
 def by_each(arguments: list[str]) -> set[str]:
-    """What `tests.bindings_digest` prints under each bindings, without their kind."""
+    """Return the different outputs of `tests.bindings_digest` under both bindings, with the bindings' name removed: one
+    if both agree.
+    """
     printed = {}
     for kind, name in KINDS.items():
         done = subprocess.run(

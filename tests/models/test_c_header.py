@@ -1,4 +1,4 @@
-"""The reader of C headers: what it understands, what it refuses, and that no text makes it fail otherwise."""
+"""The parser of C headers: what it understands, what it rejects, and that any other text gives a clear error."""
 
 import ctypes
 import random
@@ -243,7 +243,7 @@ def test_structs_made_at_random_have_the_compilers_layouts(tmp_path: Path) -> No
 
 
 def ask_everything(header: Header) -> None:
-    """Ask for all that the header declares, and for what it may lack."""
+    """Query everything that the header declares, and some names that it may lack."""
     structs = {}
     for name in (*header.names("struct"), "s"):
         try:

@@ -1,4 +1,4 @@
-"""The catalog's promises about itself, and the folder of weights: states, damage, room, locks."""
+"""The model catalog is consistent; and the folder of model files: states, damage, disk space, locks."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ TINY = Entry("tiny", "engine", f"hub:owner/repository/{FILE}", (FILE,), len(CONT
 
 
 class Source:
-    """A hub without a network: what it holds and how often it was asked."""
+    """A fake hub without a network: serves one file, and counts how often it was downloaded."""
 
     def __init__(self) -> None:
         self.content = CONTENT
@@ -52,7 +52,7 @@ def pulled(source: Source, tmp_path: Path) -> Weights:
 
 
 def rot(path: Path) -> None:
-    """Flip a byte and leave size and time as they were, as a failing disk does."""
+    """Flip a byte of a file but keep its size and time, as a failing disk does."""
     stat = path.stat()
     content = bytearray(path.read_bytes())
     content[-1] ^= 1

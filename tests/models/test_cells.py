@@ -1,4 +1,7 @@
-"""Room is counted in cells, of which a fork takes none, however sequences grow, are cut and forked."""
+"""The engine's memory is counted in KV cache cells, one per token.
+
+A fork takes none, however sequences grow, are cut and forked.
+"""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""Chat templates of real models are taken apart; those that misbehave give way to ChatML."""
+"""Chat templates of real models are split into their parts; a template that cannot be split is replaced by ChatML."""
 
 import gc
 
@@ -28,7 +28,7 @@ DROPS_SYSTEM = "{% for m in messages if m.role == 'user' %}<user>{{ m.content }}
 
 
 def filled(template: ChatTemplate, system: str, user: str) -> str:
-    """A first turn, as a prompt puts it together."""
+    """Return the first turn of a conversation, put together from the template's parts as a prompt is."""
     if template.system_in_user:
         turn = f"{template.before_user}{system}\n\n{user}"
     else:

@@ -1,4 +1,6 @@
-"""Answers over several rows: the mixture, drafting ahead, rolling back; on real weights to the bit."""
+"""Answers over several rows (prompts): the mixture of their distributions, drafting ahead and rolling back; exact with
+real weights.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -35,7 +37,7 @@ def log_weights(rows: int) -> Logits:
 
 
 def started(engine: Engine, rows: int, ahead: int = 0, question: str = "So") -> Decoder:
-    """A decoder behind a prompt in each of so many rows."""
+    """Return a decoder that has read a prompt in each of `rows` rows."""
     for sequence in range(engine.info.sequences):
         engine.clear(sequence)
     engine.prefill(0, engine.tokenize("System."))
@@ -88,7 +90,7 @@ def test_logits_that_are_no_numbers_stay_so() -> None:
 
 
 class Drafting(RuleBasedStateMachine):
-    """Any sequence of calls leaves what a fresh decoder has that read what is left."""
+    """Makes random calls to a decoder, which always equals a new decoder that has read the remaining tokens."""
 
     @initialize(rows=st.integers(1, 4))
     def start(self, rows: int) -> None:
@@ -209,7 +211,10 @@ def engine(request: pytest.FixtureRequest, weights: Path) -> Iterator[LlamaCppEn
 
 
 def drafted(engine: Engine, decoder: Decoder, right: Sequence[int], wrong: Sequence[int]) -> list[Logits]:
-    """Mixtures behind each right token, wrong ones having been drafted before it, now more of them, now fewer."""
+    """Return the mixed logits after each token of `right`.
+
+    Before each, a varying number of tokens of `wrong` is drafted and rolled back.
+    """
     mixtures = [decoder.mixture]
     for position, token in enumerate(right):
         for count, draft in enumerate(wrong[: position * 3 % (AHEAD + 1)]):

@@ -1,4 +1,4 @@
-"""The embedder on its real weights: what its vectors mean, and what it makes of odd texts."""
+"""The embedder with its real weights: similar texts get similar vectors, and unusual texts get valid ones."""
 
 import shutil
 import subprocess

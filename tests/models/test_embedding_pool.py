@@ -1,4 +1,6 @@
-"""Several processes that embed: the same vectors, none for a small corpus, and none left, whatever happens."""
+"""Embedding in several processes: the same vectors as in one, no processes for a small corpus, and none left
+running.
+"""
 
 import os
 import signal
@@ -45,7 +47,7 @@ def test_there_are_as_many_as_cores_and_memory_allow(cores: int, memory: int, pr
 
 
 class Model:
-    """Stands for the library's model, and says what was asked of it."""
+    """A fake of the model class of sentence-transformers, which records its calls."""
 
     class device:
         type = "cpu"
@@ -117,7 +119,7 @@ def embedder(sentence_model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def embedding(of: int | None = None) -> list[int]:
-    """The processes that embed for a process, or for this one."""
+    """Return the ids of the processes that embed for the process `of`, or for this one."""
     children = psutil.Process(of).children()
     return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
 

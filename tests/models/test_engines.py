@@ -1,6 +1,8 @@
-"""What models.engine.Engine promises, of every engine: the fake one, llama.cpp and torch with real weights.
+"""What the interface models.engine.Engine promises, tested on every engine: the fake one, and llama.cpp and torch with
+real weights.
 
-What is promised to the bit, torch keeps but for rounding: its matrix products round by how many rows they have.
+Where equality to the bit is promised, torch's results may differ by rounding, which in its matrix products depends on
+the number of rows.
 """
 
 import dataclasses
@@ -63,13 +65,15 @@ def empty(engine: Engine) -> None:
 
 
 def same(engine: Engine, logits: Logits, other: Logits) -> bool:
-    """Whether logits are as equal as the engine promises: to the bit, or but for rounding its float16 states."""
+    """Return whether logits are as equal as the engine promises: to the bit, or up to the rounding of its float16
+    states.
+    """
     tolerance = 0.2 if engine.info.kv_key.startswith("torch") else 0.0
     return bool(np.abs(logits - other).max() <= tolerance and np.argmax(logits) == np.argmax(other))
 
 
 def cuts(engine: Engine, borders: list[int]) -> list[KVSlice]:
-    """Slices of sequence 0 between the borders."""
+    """Cut sequence 0 at the borders and return its slices."""
     places = [0, *borders, engine.length(0)]
     return [engine.slice(0, start, stop) for start, stop in pairwise(places) if start < stop]
 

@@ -1,4 +1,6 @@
-"""Which setting a model is loaded with: the first that is exact on this machine, else the one that loses least."""
+"""The setting with which a model is loaded: the first one that is exact on this machine, else the one that
+loses least.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +27,9 @@ Kinds = Mapping[Setting, type[Inexact]]
 
 
 class Builder:
-    """Builds a double for each setting, and remembers which were built; one that is not named cannot be built."""
+    """Builds a fake engine for each setting in `kinds` and records which were built; all other settings fail
+    to load.
+    """
 
     def __init__(self, kinds: Kinds, parameters: int = 0) -> None:
         self.kinds, self.parameters = kinds, parameters
@@ -135,7 +139,7 @@ def test_checks_that_give_way_leave_the_engine_as_it_was(own: Choice) -> None:
 
 
 class GivesWay(Inexact):
-    """Gives way once it has read so many tokens."""
+    """A fake engine that raises GaveWay once it has computed `may_read` tokens."""
 
     may_read = 10_000
 

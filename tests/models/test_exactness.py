@@ -1,4 +1,6 @@
-"""The self-test of an engine: it finds what is not exact, is run once for each kind of engine, and is acted upon."""
+"""The self-test of an engine's exactness: it detects inexact results, runs once for each kind of engine, and restricts
+what is reused.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -25,7 +27,7 @@ from tests.tiny_model import ARCHITECTURES, tiny_model
 
 @pytest.fixture
 def llama(tmp_path: Path) -> Iterator[LlamaCppEngine]:
-    """A model that keeps states."""
+    """An engine with a tiny Llama model, whose architecture allows states to be kept."""
     engine = LlamaCppEngine(LlamaModel(tiny_model(tmp_path / "model.gguf", "llama")), context=256, threads=1)
     yield engine
     engine.close()
@@ -33,7 +35,7 @@ def llama(tmp_path: Path) -> Iterator[LlamaCppEngine]:
 
 @pytest.fixture(params=ARCHITECTURES)
 def real(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LlamaCppEngine]:
-    """Each architecture, with random weights."""
+    """An engine for each supported architecture, with random weights."""
     engine = LlamaCppEngine(LlamaModel(tiny_model(tmp_path / "model.gguf", request.param)), context=256, threads=1)
     yield engine
     engine.close()
@@ -146,7 +148,7 @@ def test_what_is_not_known_to_be_exact_is_not_served(
 
 @pytest.fixture
 def other_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Passes of one token compute something else: the token with the next number."""
+    """Make passes of one token inexact: they compute the token with the next number instead."""
     compute = LlamaContext.compute
 
     def computed(context: LlamaContext, ids: npt.NDArray[np.int32], *others: Any) -> None:

@@ -1,4 +1,4 @@
-"""Facts that are kept in a file: whatever lies there, they are read or measured again."""
+"""Measured facts that are stored in a file: whatever the file contains, they are read or measured again."""
 
 from pathlib import Path
 

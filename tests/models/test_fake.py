@@ -7,7 +7,7 @@ from models.fake import FakeEmbedder, FakeEngine
 
 
 def answer(engine: FakeEngine, prompt: str) -> str:
-    """What the engine says when the likeliest token is always taken."""
+    """Return what the engine writes if the likeliest token is always taken."""
     logits = engine.prefill(0, engine.tokenize(prompt, special=True))
     said: list[int] = []
     while not engine.is_end(token := int(np.argmax(logits))):

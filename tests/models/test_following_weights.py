@@ -1,4 +1,6 @@
-"""Weights of rows that follow the text: when they take effect, and that nothing but the tokens decides them."""
+"""Rows' weights that follow the answer's text: when they take effect, and that they depend on nothing but the
+tokens.
+"""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -21,13 +23,13 @@ PASSAGES = ["the heron stood by the river", "a winter in the village", "two eggs
 QUESTION = "what did the ferryman see in winter"
 NEAR = [0.6, 0.5, 0.4]
 AT_ONCE = 5
-"""Tokens that the engine verifies at once in each of three rows."""
+"""The number of tokens that the engine verifies at once in each of three rows."""
 
 TEXT = "the village by the river had two eggs in a winter of flour and the heron, said the ferryman"
 
 
 class Slow(FakeEmbedder):
-    """An embedder that answers a text only once it is let through; without a gate, at once."""
+    """A fake embedder that waits until `gate` is set; without a gate, it does not wait."""
 
     def __init__(self, gate: threading.Event | None = None) -> None:
         self.gate, self.threads = gate, set[str]()
@@ -45,7 +47,7 @@ def following(every: int, embedder: FakeEmbedder | None = None) -> FollowingWeig
 
 
 def exactly(tokens: Sequence[int], every: int) -> Logits:
-    """The weights for the token behind these, computed at once."""
+    """Return the rows' weights for the next token after `tokens`, computed without delay (for comparison)."""
     count = basis(len(tokens), every)
     if not count:
         return row_weights(NEAR)
@@ -104,7 +106,7 @@ def decoder(engine: FakeEngine, weights: Any) -> Decoder:
 
 @pytest.fixture
 def whole() -> Iterator[dict[int, Logits]]:
-    """The mixture at each position of an answer of 60 tokens that was decoded token by token."""
+    """Return the mixed logits at each position of an answer of 60 tokens, decoded token by token (for comparison)."""
     with closing(following(8)) as weights:
         row = decoder(FakeEngine(sequences=4), weights)
         mixtures = {0: row.mixture}

@@ -1,4 +1,4 @@
-"""What a model takes, known before it is fetched, and the same as what its file says."""
+"""Estimates of a model's memory before its download: the same as those from its file."""
 
 from pathlib import Path
 

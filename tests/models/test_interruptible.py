@@ -1,4 +1,6 @@
-"""An engine that gives way: within a part, with its sequences as they were, and otherwise the very same engine."""
+"""An engine that can be interrupted: within a prefill, with its sequences unchanged, and otherwise with the same
+results.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -32,7 +34,7 @@ class Counting(FakeEngine):
 
 
 def after(calls: int) -> Callable[[], bool]:
-    """Somebody needs the machine once this was asked so often."""
+    """Return a function that says whether to give way: False for the first `calls` calls, then True."""
     left = iter([False] * calls)
     return lambda: next(left, True)
 

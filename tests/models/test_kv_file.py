@@ -1,4 +1,4 @@
-"""The file of a slice: what was packed comes back, and nothing that was damaged is ever joined."""
+"""The file of a slice of KV states: what was stored is read back, and a damaged file is never used."""
 
 import dataclasses
 import struct
@@ -19,7 +19,7 @@ PREFIX = (1, 2, 3)
 
 
 def cut(tokens: tuple[int, ...] = (4, 5, 6)) -> KVSlice:
-    """A slice of real state behind PREFIX."""
+    """Return a slice of real state that was computed after PREFIX."""
     engine = FakeEngine()
     engine.prefill(0, [*PREFIX, *tokens])
     return engine.slice(0, len(PREFIX), len(PREFIX) + len(tokens))
@@ -30,7 +30,7 @@ def content(kv_slice: KVSlice) -> bytes:
 
 
 def joined(packed: bytes) -> int:
-    """Tokens in a sequence of PREFIX after the file was joined."""
+    """Join the file's slice to a sequence with the tokens PREFIX; return the sequence's number of tokens."""
     engine = FakeEngine()
     engine.prefill(0, PREFIX)
     try:
@@ -113,7 +113,7 @@ def test_bytes_that_were_never_a_slice_are_rejected(packed: bytes) -> None:
 
 
 def sealed(header: bytes, data: bytes | memoryview = b"") -> bytes:
-    """A file whose header's own checksum is right."""
+    """Return a file with this header and the right checksum of the header."""
     return kv_file.MAGIC + struct.pack("<II", len(header), zlib.crc32(header)) + header + data
 
 
@@ -161,5 +161,5 @@ def test_a_deeply_nested_header_is_rejected() -> None:
 
 def test_a_file_of_another_format_version_is_rejected() -> None:
     packed = content(cut())
-    with pytest.raises(SliceRejected, match="another format"):
+    with pytest.raises(SliceRejected, match="unknown format"):
         kv_file.unpack(packed.replace(b"kv 1", b"kv 2", 1))

@@ -1,4 +1,6 @@
-"""llama.cpp's engine with real weights: exactness in every setting, interrupts, damaged files, silence."""
+"""The llama.cpp engine with real weights: exactness in every setting, interrupts, damaged files, and no output on the
+terminal.
+"""
 
 import dataclasses
 import gc
@@ -177,7 +179,10 @@ def test_ctrl_c_at_any_moment_leaves_the_sequence_as_before(engine: LlamaCppEngi
 
 @contextmanager
 def interrupt(seconds: float) -> Iterator[list[bool]]:
-    """Press Ctrl-C within, after so long; not while garbage is collected: what others hook in there swallows it."""
+    """Press Ctrl-C within the block, after `seconds`.
+
+    Garbage collection is off meanwhile, as callbacks of other libraries would swallow the interrupt.
+    """
     fired: list[bool] = []
 
     def press(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Features by llama.cpp, on a model of random weights: what the head makes of them are the logits."""
+"""Hidden features from llama.cpp, with random weights: the model's output layer turns them into the same logits."""
 
 from collections.abc import Iterator
 from pathlib import Path

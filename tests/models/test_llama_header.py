@@ -1,4 +1,7 @@
-"""Bindings out of the installed `llama.h`: what is found, kept and refused. Changed copies stand for other releases."""
+"""Bindings made from the installed `llama.h`: what is read, cached and refused.
+
+Changed copies of the header stand for other releases.
+"""
 
 import ctypes
 import json
@@ -34,7 +37,7 @@ def installed() -> Installed:
 
 @pytest.fixture
 def copied(installed: Installed, tmp_path: Path) -> Installed:
-    """The installed library with copies of its headers, to be changed."""
+    """The installed library with a copy of its headers, which a test may change."""
     folder = tmp_path / "include"
     folder.mkdir()
     for header in installed.headers.glob("*.h"):
@@ -43,7 +46,7 @@ def copied(installed: Installed, tmp_path: Path) -> Installed:
 
 
 def changed(copied: Installed, old: str, new: str, header: str = "llama.h") -> Header:
-    """Replace a text, a regular expression, in a copied header; return what is read then."""
+    """Replace what a regular expression matches in a copied header; return the bindings that are then made."""
     text, count = re.subn(old, new, (copied.headers / header).read_text("utf-8"), count=1)
     assert count == 1
     (copied.headers / header).write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""The graph written from safetensors, and safetensors files that are none."""
+"""Writing the ONNX graph of MiniLM from its safetensors file, and errors for files that are not valid safetensors."""
 
 import json
 import math
@@ -97,7 +97,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_files_are_the_same_to_the_byte(made: Path, tmp_path: Path) -> None:
-    """The digests are of what the package `onnx` wrote: with other files, every passage would be embedded again."""
+    """The expected hashes are those of files written by the package `onnx`: with other files, every passage would be
+    embedded again.
+    """
     graph, weights = tmp_path / "model.onnx", tmp_path / "weights.bin"
     minilm_onnx.write(made, graph, weights)
     assert sha256(graph) == GRAPH

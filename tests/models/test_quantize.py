@@ -1,4 +1,4 @@
-"""Requantised weights answer like those they come from; a failure leaves nothing behind."""
+"""Requantising model weights: the answers are like those of the original, and a failure leaves no files."""
 
 import subprocess
 import sys

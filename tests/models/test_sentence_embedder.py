@@ -1,4 +1,4 @@
-"""Any sentence-transformers model: its vectors, its prefixes, and what of it is never opened."""
+"""Using any sentence-transformers model: its vectors, its prefixes, and files of it that are never opened."""
 
 import json
 import shutil
@@ -107,7 +107,7 @@ def test_pickles_and_code_are_never_opened(model: Path, tmp_path: Path) -> None:
 
 
 def modules_json(folder: Path, *modules: object) -> str:
-    """Write a list of modules behind a first that is right; the folder's name."""
+    """Write a list of modules, a valid one followed by these; return the folder's name."""
     first = {"path": "", "type": "sentence_transformers.models.Transformer"}
     (folder / "modules.json").write_text(json.dumps([first, *modules]))
     return str(folder)
@@ -191,7 +191,7 @@ def test_without_the_extra_it_is_named(tmp_path: Path, monkeypatch: pytest.Monke
 
 @behind_the_extra
 def test_a_folder_without_a_model_is_said_to_be_so(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no sentence-transformers model"):
+    with pytest.raises(UsageError, match="not a sentence-transformers model"):
         SentenceEmbedder(str(tmp_path), NONE, "query")
 
 

@@ -1,4 +1,6 @@
-"""A context that sequences share may be larger than what the model was trained for; no sequence may."""
+"""The context that several sequences share may be larger than the model's trained context; a single sequence may not
+be.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Models that are cut or contradict themselves: named and refused, where llama.cpp would end the process or go on."""
+"""Truncated or inconsistent model files: reported and refused, where llama.cpp would end the process or go on."""
 
 import struct
 from collections.abc import Callable, Mapping

@@ -1,4 +1,6 @@
-"""Rolling back a model with a sliding window, beside others that took its cells: never with wrong logits."""
+"""Rolling back a model with sliding-window attention after other sequences took its cache cells: the logits are never
+wrong.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +31,9 @@ def engine(folder: Path, architecture: str, context: int = 512) -> LlamaCppEngin
 
 @pytest.fixture(params=ARCHITECTURES)
 def full(request: pytest.FixtureRequest, folder: Path) -> Iterator[LlamaCppEngine]:
-    """An engine in whose buffer sequence 2 has taken cells that the window of sequence 1 has passed."""
+    """An engine in which sequence 2 has taken cache cells of tokens of sequence 1 that lie before its
+    attention window.
+    """
     made = engine(folder, request.param, context=256)
     made.prefill(0, tokens(50))
     made.prefill(1, tokens(100))
@@ -44,7 +48,7 @@ def tokens(count: int, seed: int = 0) -> list[int]:
 
 
 def computed(folder: Path, name: str, *parts: list[int]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """The logits behind these parts, in an engine that holds nothing else."""
+    """Return the logits after these parts, computed by a new engine."""
     alone = engine(folder, name)
     logits = [alone.prefill(0, part) for part in parts][-1]
     alone.close()
@@ -63,7 +67,9 @@ def test_a_rollback_gives_the_logits_of_computing_anew(full: LlamaCppEngine, fol
 
 @pytest.mark.parametrize("architecture", WINDOWED)
 def test_without_that_the_logits_were_wrong(folder: Path, architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the test above guards against is real in this build of llama.cpp."""
+    """Without the check, this build of llama.cpp really computes wrong logits, so the test above guards against a real
+    error.
+    """
     monkeypatch.setattr(LlamaCppEngine, "_holds", lambda *_: True)
     made = engine(folder, architecture, context=256)
     made.prefill(0, tokens(50))
@@ -95,7 +101,9 @@ def test_a_sequence_that_is_cleared_is_not_computed_again(full: LlamaCppEngine) 
 
 
 def test_where_there_is_no_room_to_compute_it_again_nothing_changes(full: LlamaCppEngine, folder: Path) -> None:
-    """Cells that a sequence shares with its fork are not its own to give up."""
+    """A sequence that must be computed again cannot free the cache cells that it shares with its fork, so there may be
+    no room.
+    """
     full.fork(1, 3)
     full.rollback(1, 40)
     if full.info.model not in WINDOWED:

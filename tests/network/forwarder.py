@@ -1,6 +1,7 @@
-"""The process between two namespaces: takes packets from one tunnel, puts them into the other when they are due.
+"""The process that connects two network namespaces: takes packets from one's tunnel and puts them into the other's when
+they are due.
 
-Started by `namespaces`, with the tunnels' descriptors; it ends with whoever started it.
+It is started by `namespaces`, with the tunnels' descriptors, and ends with the process that started it.
 """
 
 import heapq

@@ -1,4 +1,4 @@
-"""What a network does to what is sent over it one way: when it arrives, and whether. Pure, for all that carry it."""
+"""A model of a network in one direction: when and whether sent data arrives. Pure, for all simulations that use it."""
 
 import random
 from dataclasses import dataclass
@@ -7,7 +7,11 @@ from math import inf
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """One way: `delay_s` ± `jitter_s`, evenly; bytes a second; the share of packets that is lost (namespaces alone)."""
+    """Conditions in one direction.
+
+    The delay is `delay_s` ± `jitter_s`, uniformly distributed. `loss` is the share of packets that is lost, which only
+    `namespaces` can do.
+    """
 
     delay_s: float = 0.0
     jitter_s: float = 0.0
@@ -19,14 +23,14 @@ AS_IT_IS = Conditions()
 
 
 class Line:
-    """One way. What enters first leaves first, whatever the jitter: a queue does not overtake itself."""
+    """One direction of a network. Data leaves in the order in which it enters, whatever the jitter."""
 
     def __init__(self, conditions: Conditions, chance: random.Random) -> None:
         self._conditions, self._chance = conditions, chance
         self._free = self._last = -inf
 
     def due(self, now: float, size: int) -> float:
-        """When so many bytes that are sent now arrive."""
+        """Return when `size` bytes arrive that are sent now."""
         own = self._conditions
         self._free = max(now, self._free) + size / own.bytes_per_s
         jitter = self._chance.uniform(-own.jitter_s, own.jitter_s)

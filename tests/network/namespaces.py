@@ -1,7 +1,8 @@
-"""A network for root on Linux: two network namespaces joined by a process that delays, jitters, throttles and drops.
+"""A simulated network for root on Linux: two network namespaces joined by a process that delays, jitters, throttles and
+drops packets.
 
-Real TCP on both ends, down to its handshake and retransmissions. The namespaces have no names: they, and all in them,
-are gone with the last descriptor. A thread enters one, and what it starts there stays there.
+Both ends use real TCP, with its handshake and retransmissions. The namespaces have no names, and vanish with the last
+descriptor of them. A thread enters one, and sockets and threads that it then makes stay there.
 """
 
 import ctypes
@@ -22,7 +23,7 @@ import msgspec
 from tests.network.line import Conditions
 
 DEVICE, SERVER = "10.77.0.1", "10.77.0.2"
-"""The addresses; nothing else can be reached from there."""
+"""The addresses of device and server in their namespaces; nothing else can be reached from there."""
 
 _CLONE_NEWNET = 0x40000000
 _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
@@ -32,19 +33,19 @@ _OWN = "/proc/thread-self/ns/net"
 
 
 class NotPossible(Exception):
-    """Namespaces cannot be made here: it takes root, and a kernel that has them."""
+    """Namespaces cannot be made: that needs root and a kernel that supports them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Namespaces:
-    """The two, by their descriptors."""
+    """The namespaces of the device and of the server, as file descriptors."""
 
     device: int
     server: int
 
     @contextmanager
     def inside(self, which: Literal["device", "server"]) -> Iterator[None]:
-        """Within, this thread is there, and whatever sockets and threads it makes."""
+        """Within the block, this thread and the sockets and threads that it makes are in that namespace."""
         with _back():
             _checked(_libc().setns(self.device if which == "device" else self.server, _CLONE_NEWNET))
             yield
@@ -78,7 +79,7 @@ def joined(up: Conditions, down: Conditions | None = None) -> Iterator[Namespace
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Within, this thread and what it starts see a loopback and no other network. Raises NotPossible."""
+    """Within the block, this thread and what it starts see only a loopback interface. Raises NotPossible."""
     with _back():
         try:
             _checked(_libc().unshare(_CLONE_NEWNET))
@@ -108,7 +109,7 @@ def _made(address: str, closing: ExitStack) -> tuple[int, int]:
 
 @contextmanager
 def _back() -> Iterator[None]:
-    """Come back to the thread's own namespace in the end."""
+    """Return to the thread's own namespace after the block."""
     own = os.open(_OWN, os.O_RDONLY)
     try:
         yield

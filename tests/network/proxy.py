@@ -1,7 +1,7 @@
-"""A network for whoever is not root: a TCP proxy on loopback that delays, throttles, cuts, swallows and counts.
+"""A simulated network that needs no root: a TCP proxy on loopback that delays, throttles, cuts, drops and counts data.
 
-It runs in a thread of its own, for tests and benchmarks alike. What it cannot do, delay TCP's own handshake and lose
-packets, `namespaces` can.
+It runs in a thread of its own, for tests and benchmarks. It cannot delay TCP's handshake or lose packets; `namespaces`
+can.
 """
 
 import asyncio
@@ -18,19 +18,21 @@ from tests.network.line import AS_IT_IS, Conditions, Line
 
 _CHUNK = 64 * 1024
 _MOST_CHUNKS = 1024
-"""On their way at once; then it reads no more, as a full buffer."""
+"""The maximum number of chunks in flight; when it is reached, the proxy stops reading, as with a full buffer."""
 
 
 @dataclass
 class Way:
-    """Bytes one way of a connection, `upgrade` of them up to the first blank line: that of the HTTP upgrade."""
+    """Counts the bytes in one direction of a connection; the first `upgrade` of them are the HTTP upgrade, up to the
+    first blank line.
+    """
 
     count: int = 0
     upgrade: int = 0
     _begin: bytearray = field(default_factory=bytearray)
 
     def carried(self, data: bytes) -> None:
-        """Count."""
+        """Count these bytes."""
         self.count += len(data)
         if not self.upgrade:
             self._begin += data
@@ -40,7 +42,7 @@ class Way:
 
 
 class _Connection:
-    """A connection through the proxy, and the two sockets it is made of."""
+    """A connection through the proxy: its socket to the device and its socket to the server."""
 
     def __init__(self, device: asyncio.StreamWriter, server: asyncio.StreamWriter) -> None:
         self.up, self.down = Way(), Way()
@@ -48,7 +50,7 @@ class _Connection:
         self._ends = (device, server)
 
     def reset(self) -> None:
-        """Let both ends see a reset."""
+        """Reset both sockets, so that both ends see a connection reset."""
         for end in self._ends:
             own: socket.socket | None = end.get_extra_info("socket")
             if own is not None and not end.transport.is_closing():
@@ -58,10 +60,12 @@ class _Connection:
 
 
 class Proxy:
-    """A way to a port of this machine. Any thread may use it, while it is entered."""
+    """A TCP proxy to a port of this machine; runs within a `with` block. Any thread may use it."""
 
     def __init__(self, port: int, up: Conditions = AS_IT_IS, down: Conditions | None = None, seed: int = 0) -> None:
-        """`up` is the way from devices to the server, `down` the way back, the same unless told."""
+        """Prepare a proxy to a port. `up` is the way from devices to the server, `down` the way back, by default the
+        same.
+        """
         self.port = 0
         self.refuses = False
         """Whether new connections are cut at once."""
@@ -85,17 +89,17 @@ class Proxy:
 
     @property
     def sent(self) -> int:
-        """Bytes that came from devices, without their upgrades."""
+        """The bytes that came from devices, without their HTTP upgrades."""
         return sum(connection.up.count - connection.up.upgrade for connection in self._connections)
 
     @property
     def received(self) -> int:
-        """Bytes that came from the server, without the upgrades."""
+        """The bytes that came from the server, without its responses to HTTP upgrades."""
         return sum(connection.down.count - connection.down.upgrade for connection in self._connections)
 
     @property
     def connections(self) -> int:
-        """Made so far."""
+        """The number of connections made so far."""
         return len(self._connections)
 
     def cut(self) -> None:
@@ -108,7 +112,7 @@ class Proxy:
         self._do(cut)
 
     def swallow(self) -> None:
-        """Let nothing pass any more on the connections there are, and tell nobody: each end is left half open."""
+        """Stop forwarding on all open connections without closing them, so that each end still believes them open."""
 
         def swallow() -> None:
             for connection in self._connections:
@@ -172,7 +176,7 @@ class Proxy:
     async def _carry(
         self, connection: _Connection, source: asyncio.StreamReader, sink: asyncio.StreamWriter, way: Way, line: Line
     ) -> None:
-        """One way, to its end. Raises OSError where either end was reset."""
+        """Carry one direction of a connection until it ends. Raises OSError if either end was reset."""
         under_way: asyncio.Queue[tuple[float, bytes | OSError]] = asyncio.Queue(_MOST_CHUNKS)
 
         async def take_in() -> None:

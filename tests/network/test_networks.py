@@ -1,4 +1,4 @@
-"""The networks that other tests rely on do what they say."""
+"""The simulated networks of other tests delay, limit and drop data as stated."""
 
 import random
 import socket
@@ -15,7 +15,7 @@ from tests.network.proxy import Proxy
 
 
 def echo(listening: socket.socket) -> None:
-    """Say everything again, to each that comes, until the socket is closed."""
+    """Send everything back to each client that connects, until the socket is closed."""
     while True:
         try:
             connection, _ = listening.accept()

@@ -1,4 +1,4 @@
-"""The benchmark of answers, with an engine that repeats the first passage's last line."""
+"""The benchmark of answers, with a fake engine that repeats the first passage's last line."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the benchmark of answers asks: questions that no training saw, each with what tells and without it."""
+"""The cases of the benchmark of answers: held-out questions, each with and without a passage that answers it."""
 
 from itertools import pairwise
 from pathlib import Path

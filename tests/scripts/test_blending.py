@@ -1,4 +1,4 @@
-"""Blended states: what is moved and counted, and that nothing inexact is kept."""
+"""Blended KV states (CacheBlend): which states are moved and counted, and that no inexact state is stored."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -52,7 +52,7 @@ def prompt(*places: int) -> Prompt:
 
 
 def first_logits(source: LocalSource, asked: Prompt, tree: QKVTree | None) -> tuple[list[Logits], Trace]:
-    """Every row's logits behind the prompt, as an answer begins."""
+    """Return every row's logits after the prompt, and the trace of the prefill."""
     trace = Trace()
     return source.prefilled(asked, trace, tree), trace
 
@@ -62,7 +62,7 @@ def uncached(asked: Prompt) -> list[Logits]:
 
 
 def exactly(tree: QKVTree, asked: Prompt) -> bool:
-    """Whether the tree, used exactly, gives what no tree gives."""
+    """Return whether an exact use of the tree's states gives the same logits as a run without the tree."""
     return all(map(np.array_equal, first_logits(EXACT, asked, tree)[0], uncached(asked)))
 
 

@@ -1,4 +1,4 @@
-"""What the benchmark of handed over answers says of their quality."""
+"""The benchmark of answers that migrate between device and server: its figures of their quality."""
 
 from scripts.benchmarks.disco_quality import Answered, Moved, figures
 

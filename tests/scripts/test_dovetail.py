@@ -1,4 +1,4 @@
-"""The benchmark of drafts: what it counts and prices, on small examples that can be checked by hand."""
+"""The benchmark of speculative drafts: its counts and costs, on small examples that can be checked by hand."""
 
 import json
 from argparse import Namespace
@@ -217,7 +217,10 @@ def test_trees_and_chains_are_reported_by_size_and_priced() -> None:
 
 @pytest.mark.parametrize("children", [[], [2], [0, 3], [3, 1, 2], [0, 1, 2, 3]])
 def test_the_papers_acceptance_draws_from_the_models_distribution(children: list[int]) -> None:
-    """Its power: with 20,000 draws, the standard error of a share is at most .0035."""
+    """Tokens accepted by the paper's rule follow the model's distribution.
+
+    With 20,000 draws, the standard error of a share is at most .0035.
+    """
     probabilities, generator = np.array([0.5, 0.3, 0.15, 0.05]), np.random.default_rng(1)
     drawn = [dovetail_trees.paper_draw(probabilities, children, generator) for _ in range(20_000)]
     shares = np.bincount([token for token, _ in drawn], minlength=4) / len(drawn)

@@ -1,4 +1,6 @@
-"""The benchmark of answers written together: its simulator, its arithmetic, its figures and its line."""
+"""The benchmark of joint answers of device and server: its simulator, its arithmetic, its figures and its line of
+output.
+"""
 
 import math
 import socket
@@ -27,6 +29,7 @@ from scripts.benchmarks.pacing import Pace, paced
 from scripts.places import CannotRun
 from shared.aggregation.distribution import quantise
 from shared.aggregation.weights import device_share, log_weight
+from shared.protocol import messages as m
 from shared.side import Side
 
 REFERENCE: dict[Side, float] = {"device": 0.13, "server": 0.04}
@@ -177,6 +180,19 @@ def test_a_step_is_held_and_a_prompt_where_it_has_a_pace() -> None:
     assert time.perf_counter() - start >= 3 * 30 * 0.002
     pace.endless = True
     assert not any(engine.is_end(token) for token in range(engine.info.vocabulary))
+
+
+def test_states_are_joined_as_they_were_sent() -> None:
+    server, device = FakeEngine(), FakeEngine()
+    server.prefill(0, [1, 2, 3, 4, 5])
+    passage = m.PublicPassage(1, "Herons", "", "A heron stands.", 0.5, 0.5)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        dragon_sync.send_states(theirs, [passage], [server.slice(0, 0, 2), server.slice(0, 2, 5)])
+        passages, slices = dragon_sync.receive_states(ours)
+    assert passages == [passage]
+    device.join(0, slices)
+    assert np.array_equal(device.prefill(0, [6]), server.prefill(0, [6]))
 
 
 def test_an_answer_is_exchanged_token_by_token_or_at_once() -> None:

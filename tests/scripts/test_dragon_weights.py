@@ -1,4 +1,4 @@
-"""The benchmark of weights that follow the text: figures, intervals, and a whole run on a fake model."""
+"""The benchmark of row weights that follow the answer's text: figures, intervals, and a whole run on a fake model."""
 
 from pathlib import Path
 

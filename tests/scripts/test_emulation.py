@@ -1,4 +1,6 @@
-"""The emulated aarch64 without emulating it: its page, its judgements, the short model, and refusals."""
+"""The benchmark on an emulated aarch64 processor, without the emulator: its report, checks and errors, and the
+shortened model.
+"""
 
 from importlib.metadata import distributions
 from pathlib import Path
@@ -6,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from models import llama_header
 from scripts.emulation import __main__ as program
 from scripts.emulation import builds, system
 from scripts.emulation.report import Judgement, judged, page
@@ -43,9 +46,29 @@ def test_jackdaw_finds_its_version_in_the_emulated_system(tmp_path: Path) -> Non
     assert f'version = "{made.version}"' in project.read_text()
 
 
+def test_a_build_is_laid_out_as_termux_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    headers = tmp_path / "vendor" / "llama.cpp"
+    for folder in ("include", "ggml/include", "common", "kernels"):
+        (headers / folder).mkdir(parents=True)
+    for name in ("include/llama.h", "include/llama-cpp.h", "ggml/include/ggml.h", "ggml/include/ggml-backend.h"):
+        (headers / name).touch()
+    for kind in ("common", "kernels"):
+        for name in ("libllama.so", "libggml.so", "libggml-base.so", "libggml-cpu.so"):
+            (headers / kind / name).write_text(kind)
+    builds.lay_out(tmp_path, headers / "common", headers / "kernels", tmp_path / "usr")
+    monkeypatch.setenv("PREFIX", str(tmp_path / "usr"))
+    monkeypatch.setattr(llama_header, "find_spec", lambda name: None)
+    installed = llama_header.find()
+    assert installed is not None
+    assert installed.library.read_text() == "common"
+    assert installed.library.with_name("libggml-cpu.so").read_text() == "kernels"
+    assert all((installed.headers / name).is_file() for name in llama_header.HEADERS)
+
+
 def test_the_page_says_what_was_found_and_what_was_not_run() -> None:
     taken = {"kv": "q8_0", "repacks": False, "loss": 4}
-    table = {"f16": row(0, "passes"), "q8_0": row(6), "taken": taken, **MARK}
+    library = "/usr/lib/libllama.so, bound by /usr/include/llama.h"
+    table = {"library": library, "f16": row(0, "passes"), "q8_0": row(6), "taken": taken, **MARK}
     question = {
         "build": "armv8-a",
         "text": "When?",
@@ -58,6 +81,7 @@ def test_the_page_says_what_was_found_and_what_was_not_run() -> None:
     cells = "0 of 6 | fails: passes (right) | 6 of 6 | exact (right) | q8_0, not repacked, no states | 2026-11-25, abc"
     assert f"| armv8-a | {cells} |" in written
     assert "| i8mm | not run |" in written
+    assert f"The engine used {library}." in written
     assert "> At nine. (origin: device)" in written
     assert written.endswith("\n")
     contract = {"build": "armv8-a", "said": "1 failed, 62 passed", "failed": ["FAILED test_x - assert 1"], **MARK}

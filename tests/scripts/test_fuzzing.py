@@ -1,4 +1,4 @@
-"""The fuzzer of a server that runs: it says every message and field, the same for a seed, and finds what is there."""
+"""The fuzzer of a running server: it sends every message and field, the same for a seed, and detects planted errors."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Inflated weights: the text of the small ones, in another shape; a failure leaves nothing behind."""
+"""Enlarging a model's weights to another shape: the larger model writes the same text; a failure leaves no files."""
 
 import hashlib
 from collections.abc import Iterator
@@ -22,14 +22,16 @@ from tests.tiny_model import VOCABULARY, tiny_model
 
 SMALL = Shape(576, 9, 3, 1536, 30)
 NOISE = 0.6
-"""Logits by which two ways to round the same sums differ."""
+"""The largest difference of logits between two orders of rounding the same sums."""
 
 TINY = Shape(64, 4, 2, 96, 6)
 PROMPT = "<|im_start|>user\nName three rivers of Europe.<|im_end|>\n<|im_start|>assistant\n"
 
 
 def compared(small: Path, large: Path, count: int) -> Iterator[tuple[float, bool]]:
-    """At each token of the small model's text: by how much it is ahead of the next, and whether the large agrees."""
+    """Yield for each token of the small model's text its lead over the second likeliest, and whether the large model
+    agrees.
+    """
     engines = [LlamaCppEngine(LlamaModel(path), context=256, threads=2, kv_type="q8_0") for path in (small, large)]
     tokens = engines[0].tokenize(PROMPT, special=True)
     expected, logits = (engine.prefill(0, tokens) for engine in engines)
@@ -115,7 +117,7 @@ def test_tensors_that_cannot_be_inflated_are_named(tmp_path: Path) -> None:
 
 def test_other_architectures_are_refused(tmp_path: Path) -> None:
     small = tiny_model(tmp_path / "small.gguf", "gemma2")
-    with pytest.raises(CannotInflate, match="no Llama"):
+    with pytest.raises(CannotInflate, match="not a Llama"):
         inflate(small, tmp_path / "large.gguf", TINY, "larger", no_progress)
 
 
@@ -147,7 +149,9 @@ def test_a_missing_folder_is_a_usage_error(tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["q8_0", "q4_1", "q4_0"])
 def test_the_shape_of_360m_writes_what_the_default_model_writes(weights: Path, tmp_path: Path, kind: Type) -> None:
-    """Except where two tokens are nearly as likely: rounding decides between these, as between any two kernels."""
+    """Except where two tokens are nearly equally likely, so that rounding decides, as between any two
+    implementations.
+    """
     small, large = weights / f"smollm2-135m-instruct.{kind}.gguf", tmp_path / "large.gguf"
     if kind == "q4_0":
         small = tmp_path / "small.gguf"

@@ -1,4 +1,4 @@
-"""`scripts/install`: what it says before llama.cpp is compiled, with a Python that stands in for the real one."""
+"""`scripts/install`: what it prints before llama.cpp is compiled, with a stand-in for Python."""
 
 import shutil
 import subprocess
@@ -22,7 +22,7 @@ VERSION = "0.3.36"
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A source's folder with an environment that exists already."""
+    """A source folder in which the Python environment exists already."""
     for folder in ("scripts", ".venv/bin", "bin"):
         (tmp_path / folder).mkdir(parents=True)
     shutil.copy(ROOT / "scripts" / "install", tmp_path / "scripts")

@@ -1,4 +1,4 @@
-"""Made vectors: at unit length, and as far from their passages as is said."""
+"""Generated vectors for benchmarks: of unit length, and at the stated distance from the passages' vectors."""
 
 import numpy as np
 

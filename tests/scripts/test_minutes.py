@@ -1,4 +1,4 @@
-"""The benchmark of what is quoted from meetings, on a small transcript."""
+"""The benchmark of quotations from meetings, on a small transcript."""
 
 import json
 from argparse import Namespace

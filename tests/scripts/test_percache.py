@@ -1,4 +1,6 @@
-"""What the benchmark of the caches counts as so many predictions, and what its persons keep."""
+"""The benchmark of the caches (PerCache): how it counts predictions, and what is stored for each of its simulated
+users.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What the benchmark of prediction makes of what was predicted for each person."""
+"""The benchmark of predicted questions: how it evaluates the predictions for each simulated user."""
 
 from itertools import combinations
 from statistics import mean

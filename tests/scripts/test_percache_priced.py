@@ -1,4 +1,6 @@
-"""What a long replay charges for a prompt, and what PerCache's tree, matched by text, can reuse."""
+"""The cost of a prompt in a simulated replay of questions, and which states PerCache's tree, matched by text, can
+reuse.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +25,7 @@ PRICES = Prices(
     linear=2.0, quadratic=0.001, decoded=10.0, decoded_in_rows=15.0, joined=0.01, projections=0.12, planes=2.5
 )
 TOKENS = 10
-"""The tokens of each text."""
+"""The number of tokens of each text in these tests."""
 
 
 def node(name: str, passage: int | None = None) -> Node:

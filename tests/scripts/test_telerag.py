@@ -1,4 +1,4 @@
-"""The benchmark of the index: what it counts, on small examples that can be checked by hand."""
+"""The benchmark of the index: its counts, on small examples that can be checked by hand."""
 
 import os
 import time
@@ -10,7 +10,8 @@ import pytest
 
 from scripts.benchmarks import telerag_ahead
 from scripts.benchmarks.telerag_ahead import Limited, measured, ratios
-from scripts.benchmarks.telerag_codes import extended, searched
+from scripts.benchmarks.telerag_bars import missed
+from scripts.benchmarks.telerag_codes import extended, halves, searched
 from scripts.benchmarks.telerag_cold import BLOCK, made_blocks, made_index, questions
 from scripts.benchmarks.telerag_data import Around, Rewriting
 from scripts.benchmarks.telerag_reuse import hit_rates, overlap, together
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.faiss
 
 
 class Probing:
-    """Clusters of ten bytes that each question names: its vector is their numbers."""
+    """A fake index with clusters of ten bytes; a question's vector lists the numbers of the clusters that it needs."""
 
     clusters = 16
 
@@ -127,3 +128,41 @@ def test_an_index_that_is_made_without_training_holds_each_vector_once_and_near_
     own = range(int(made.sizes[:3].sum()), int(made.sizes[:4].sum()))
     near = dict(zip(numbers.tolist(), products.tolist(), strict=True))
     assert min(near[number] for number in own) > 0.8  # 1 / sqrt(1 + .5²) = .89, where noise is at right angles
+
+
+def test_halves_that_change_which_vectors_are_the_nearest_are_counted() -> None:
+    above = [[0.6 + 0.05 * place, 0.6] for place in range(9)]
+    rounded_down, rounded_up = [0.5002, 0.5002], [0.5003, 0.50005]  # halves of .5 and more are 2⁻¹¹ apart
+    vectors = np.array([*above, rounded_down, rounded_up], np.float32)
+    asked = np.array([[1.0, 1.0], [1.0, -1.0]], np.float32)
+    figures = halves([lambda: vectors[:4], lambda: vectors[4:]], asked)
+    assert figures == halves([lambda: vectors], asked)
+    assert figures == {"top10": 0.95, "top3": 1.0, "vectors": 11, "questions": 2}
+
+
+def test_limits_that_are_missed_are_named() -> None:
+    figures = {
+        "telerag": {"native": {"f16": {"plain": {"on_demand": {"64": {"ids_same": 1.0, "reads_proven": 0.9583}}}}}},
+        "ratio": {
+            "on_demand_to_mapped": {"64": 0.2, "128": 0.21},
+            "hyde": {
+                "500": {"paper_retrieval": 0.36, "paper_total": 1.0, "on_demand_to_bandwidth": 1.15},
+                "100": {"paper_retrieval": 0.9, "progressive_total": 1.04, "paper_saved_of_covered": 0.7},
+            },
+        },
+        "decode_ratio": 0.905,
+        "hit_rate_gain": 0.05,
+        "gpu": {"left_out": "needs a GPU"},
+        "halves": {"top10": 0.9995},
+    }
+    assert missed(figures) == [
+        "telerag.native.f16.plain.on_demand.64.reads_proven",
+        "ratio.on_demand_to_mapped.128",
+        "ratio.hyde.500.paper_retrieval",
+        "ratio.hyde.500.on_demand_to_bandwidth",
+        "ratio.hyde.100.progressive_total",
+        "ratio.hyde.100.paper_saved_of_covered",
+        "decode_ratio",
+    ]
+    gpu = {"64": {"1": {"ratio": 1.49, "ids_same": 1.0}, "4": {"ratio": 1.46}, "8": {"ratio": 1.7}}}
+    assert missed({"gpu": gpu}) == ["gpu.64.1.ratio", "gpu.64.8.ratio"]

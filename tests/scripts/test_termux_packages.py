@@ -1,4 +1,6 @@
-"""Where Termux gets each dependency: `scripts/termux_packages.toml` against what is declared and installed."""
+"""Where Termux gets each dependency from: `scripts/termux_packages.toml` agrees with the declared and installed
+packages.
+"""
 
 import re
 import tomllib
@@ -31,7 +33,7 @@ def _on_a_phone(requirement: Requirement, extras: Iterable[str]) -> bool:
 
 
 def _needed() -> dict[str, str]:
-    """Each package that a phone's Jackdaw needs to run, with the package that needs it."""
+    """Return each package that Jackdaw needs on a phone, with the package that requires it."""
     needed: dict[str, str] = {}
     visited = set()
 
@@ -52,7 +54,7 @@ def _needed() -> dict[str, str]:
 
 
 def _elsewhere() -> Iterator[str]:
-    """What pip brings to a computer, and a phone's own package managers to a phone."""
+    """Return the packages that pip installs on a computer, but a phone's own package manager installs on a phone."""
     for requirement in map(Requirement, PROJECT["dependencies"]):
         if not _on_a_phone(requirement, ()):
             yield canonicalize_name(requirement.name)

@@ -1,4 +1,4 @@
-"""Where an answer ends although the model goes on."""
+"""Where an answer is ended although the model would go on, for instance because it repeats itself."""
 
 from collections.abc import Iterator
 
@@ -108,7 +108,7 @@ TEXTS = ("The cat", " sat", ". ", "\n", "1. ", "Question:", "It is. ", "!", " ")
 
 @st.composite
 def written(draw: st.DrawFn) -> list[Piece]:
-    """Pieces of an answer, some of which come in circles."""
+    """Generate the pieces of an answer, some sequences of which are repeated."""
     circles = st.tuples(st.lists(st.sampled_from(TEXTS), max_size=6), st.sampled_from([1, 1, 1, 3, 4, 8, 15, 16, 20]))
     return [
         Piece(TEXTS.index(text), text) for texts, turns in draw(st.lists(circles, max_size=6)) for text in texts * turns

@@ -1,4 +1,4 @@
-"""How an extra is installed: into the source's environment, or with pip into the one of a wheel."""
+"""The commands that install an optional extra: in a source checkout, or with pip for an installed wheel."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A container may have less memory than its machine."""
+"""The memory available to this process: a container may have less than its machine."""
 
 from pathlib import Path
 from types import SimpleNamespace

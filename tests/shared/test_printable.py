@@ -1,4 +1,4 @@
-"""Foreign text, made harmless for a terminal."""
+"""Making text from outside harmless for a terminal."""
 
 import unicodedata
 

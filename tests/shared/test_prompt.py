@@ -1,4 +1,4 @@
-"""The order and the shape of prompts."""
+"""Building prompts: the order of their parts, and their format."""
 
 from hypothesis import given
 from hypothesis import strategies as st

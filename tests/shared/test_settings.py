@@ -1,4 +1,4 @@
-"""Settings in layers: which one wins, what fits, and what a mistake is told."""
+"""Settings in layers: which layer wins, which values are valid, and the messages for invalid ones."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ from shared.settings import File, Layer, Origin, declared, find, resolve
 
 @dataclass(frozen=True, slots=True)
 class Oven:
-    """How it bakes."""
+    """Example settings of an oven."""
 
     degrees: Annotated[int, Meta(ge=0, le=300, description="How hot.")] = 180
     humidity: Annotated[float, Meta(ge=0, description="How moist.")] = 0.5
@@ -25,14 +25,14 @@ class Oven:
 
 @dataclass(frozen=True, slots=True)
 class Cake:
-    """What it bakes."""
+    """Example settings of a cake."""
 
     name: Annotated[str, Meta(min_length=1, description="What it is called.")] = "plain"
 
 
 @dataclass(frozen=True, slots=True)
 class Kitchen:
-    """Every section."""
+    """Example settings, with two sections."""
 
     oven: Oven = Oven()
     cake: Cake = Cake()

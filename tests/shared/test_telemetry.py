@@ -1,4 +1,4 @@
-"""What libraries would report is off in every process of ours, and what they left is found."""
+"""The telemetry of libraries is off in all processes of Jackdaw, and files that telemetry has left behind are found."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ SCRIPTS = sorted(path.parent.name for path in (ROOT / "scripts").glob("*/__init_
 
 @pytest.mark.parametrize("package", [*ROOMS, *(f"scripts.{name}" for name in SCRIPTS)])
 def test_it_is_off_before_anything_of_a_package_runs(package: str) -> None:
-    """Whatever was set, and whoever starts the process: the package's first import is what switches it off."""
+    """Importing the package turns telemetry off, whatever the environment says and however the process is started."""
     code = (
         f"import os, sys, {package}\n"
         f"print(*sorted({REPORTING} & set(sys.modules)))\n"

@@ -1,4 +1,4 @@
-"""What an answer took, and what was begun before it in vain."""
+"""The recorded costs of an answer, and of attempts that were discarded before it."""
 
 from shared.trace import Trace
 

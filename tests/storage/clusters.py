@@ -1,4 +1,4 @@
-"""A file of clusters and a cache of it, and what has to hold when nobody uses that."""
+"""Makes a file of clusters with a cache, and checks the cache while no search uses it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from storage.read_ahead import RATE
 
 
 class Lists:
-    """A file of clusters, each of bytes of its own."""
+    """A file of clusters, each filled with a byte value of its own."""
 
     def __init__(self, folder: Path, sizes: Sequence[int]) -> None:
         self.contents = [bytes([cluster % 251 + 1]) * size for cluster, size in enumerate(sizes)]
@@ -27,14 +27,14 @@ class Lists:
         ]
 
     def check_any(self, cache: ClusterCache, clusters: Sequence[int]) -> None:
-        """The same, in any order and each once."""
+        """Check that the clusters are read, in any order and each once."""
         assert sorted((cluster, bytes(data)) for cluster, data in cache.read_any(clusters)) == [
             (cluster, self.contents[cluster]) for cluster in sorted(set(clusters))
         ]
 
 
 def check_nothing_is_held(cache: ClusterCache) -> None:
-    """No question is under way: nothing is pinned, and all memory is free or holds a cluster."""
+    """Check that no cluster is pinned, and that all memory is either free or holds a cluster, while no search runs."""
     residents = list(cache._residents)
     assert {resident.pins for resident in residents} <= {0}
     assert cache._residents.arena.runs.free + sum(resident.room for resident in residents) == cache.memory

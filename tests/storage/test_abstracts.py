@@ -1,4 +1,4 @@
-"""The kept abstract of the files loses a sentence with the first of its passages that is deleted."""
+"""The stored abstract of the files: a sentence is deleted together with the first of its passages that is deleted."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Memory of one size: runs never overlap, and all comes back."""
+"""A memory block of fixed size: allocated parts never overlap, and all memory can be freed."""
 
 import pytest
 from hypothesis import given

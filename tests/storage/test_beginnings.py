@@ -1,4 +1,4 @@
-"""Search while a word is typed: exact where few words begin so, bounded where very many do."""
+"""Search while a word is being typed: exact if few words begin with its letters, limited if very many do."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files by name: whole or not at all, for their owner alone, and what is left of writers that died."""
+"""Files written atomically, readable only by their owner, and the unfinished files of killed processes."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What the caches hold and saved, as it is read for being looked at."""
+"""The contents and savings of the caches, as read for display."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -41,7 +41,7 @@ def _keep(
 
 
 class _Clock(date):
-    """A calendar that shows the day it is set to."""
+    """A stand-in for `date` that shows the day a test sets."""
 
     shown = "2026-11-19"
 

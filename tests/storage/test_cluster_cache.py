@@ -1,4 +1,6 @@
-"""Clusters in memory of a fixed size: always the right bytes, never more memory, nobody waits for another's pins."""
+"""The cache of clusters: always the right bytes, never more memory, and no search waits for clusters that another has
+pinned.
+"""
 
 import gc
 import threading
@@ -95,7 +97,7 @@ def test_no_question_waits_for_what_others_have_pinned_however_they_take_turns(
     questions: list[tuple[bool, list[int]]],
     order: list[int],
 ) -> None:
-    """All in this thread: whoever waited for another would wait for ever. Some are dropped half way."""
+    """All searches run in one thread, where waiting for another would hang for ever. Some are dropped half way."""
     lists = Lists(tmp_path_factory.mktemp("lists"), sizes)
     cache = lists.cache(pages * PAGE)
     under_way = []
@@ -132,7 +134,7 @@ def test_a_question_in_any_order_and_larger_than_the_memory_keeps_what_is_there_
 
 
 class Failing(ListFile):
-    """Fails where it is told to, or waits."""
+    """A file whose reads fail at chosen offsets, or wait until a test lets them go on."""
 
     def __init__(self, path: Path, size: int) -> None:
         super().__init__(path, size)

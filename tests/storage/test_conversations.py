@@ -1,4 +1,4 @@
-"""Conversations: what was asked and answered comes back, can be searched, and goes for good."""
+"""Stored conversations: they can be read and searched, and a deleted one is gone completely."""
 
 from pathlib import Path
 

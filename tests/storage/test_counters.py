@@ -1,4 +1,4 @@
-"""Totals add up, and marks stay where they were set."""
+"""Counters: amounts are added up, and a value that was set stays."""
 
 from pathlib import Path
 

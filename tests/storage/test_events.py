@@ -1,4 +1,4 @@
-"""The table of events: what is stored comes back, goes with its document, and is found by its days."""
+"""The table of calendar events: stored, deleted with their document, and found by their days."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is asked for often, and lately, is hot."""
+"""Keys that are used often and recently get the highest scores."""
 
 from storage.hotness import DECAY, Hotness
 

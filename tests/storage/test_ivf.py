@@ -1,4 +1,6 @@
-"""Clusters on disk: the ids are those of an exact search among what was probed, however the file came to be."""
+"""Searching clusters on disk: the results equal an exhaustive search of the probed clusters, however the file was
+written.
+"""
 
 import errno
 import os
@@ -111,7 +113,7 @@ def test_probing_names_the_nearest_centroids_first(tmp_path: Path) -> None:
 
 
 def test_clusters_are_scanned_one_after_another_as_together(tmp_path: Path) -> None:
-    """What was loaded ahead may be scanned first, and the rest later: any clusters, in any order."""
+    """Clusters that were read earlier may be scanned first, in any order; the result is that of a scan in order."""
     held, question = written(tmp_path / "a", unit(500), 20), unit(1, seed=9)[0]
     clusters = held.probe(question, 6)
     whole = held.scan(clusters, question, 10)
@@ -306,7 +308,7 @@ def test_several_questions_together_get_what_faiss_gives_each_to_the_bit_ties_to
     codec: Codec,
     warm: list[int],
 ) -> None:
-    """Some clusters are in memory and scanned first; the more copies, the more ties."""
+    """Some clusters are in memory and scanned first; `copies` vectors are repetitions, so that there are ties."""
     vectors = np.concatenate([unit(count), np.resize(unit(count)[: max(1, count // 8)], (copies, DIMENSIONS))])
     folder = tmp_path_factory.mktemp("ivf") / "a"
     written(folder, vectors, min(clusters, count), codec=codec)

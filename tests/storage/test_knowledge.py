@@ -1,4 +1,4 @@
-"""What is stored of files is what comes back, and nothing stays behind when they go."""
+"""The tables of files, documents and passages: what is stored is read back, and nothing is left after a deletion."""
 
 import time
 from collections.abc import Sequence
@@ -104,6 +104,21 @@ def test_a_document_that_left_its_file_is_dropped_when_the_file_is_closed(store:
     put(store, b"/box", note("2", "Two."), note("3", "Three."), sha256="b")
     assert set(store.document_hashes(b"/box")) == {"2", "3"}
     assert [passage.text for passage in store.passages_of(b"/box")] == ["Two.", "Three."]
+
+
+def test_documents_of_some_days_are_named_and_removed(store: KnowledgeStore) -> None:
+    dated = [
+        Document(f"day {day}", "chat", f"day {day}", (Block(f"text {day}", 0),), datetime(2026, 8, day, 23, 59))
+        for day in (1, 2, 3, 4)
+    ]
+    put(store, b"/log", *dated, Document("no day", "note", "no day", (Block("text", 0),)))
+    put(store, b"/other", dated[1])
+    keys = store.keys_dated(b"/log", date(2026, 8, 2), date(2026, 8, 3))
+    assert sorted(keys) == ["day 2", "day 3"]
+    with store.database.transaction():
+        store.remove_documents(b"/log", keys)
+    assert set(store.document_hashes(b"/log")) == {"day 1", "day 4", "no day"}
+    assert set(store.document_hashes(b"/other")) == {"day 2"}
 
 
 def test_a_file_that_is_open_is_not_complete(store: KnowledgeStore) -> None:

@@ -1,4 +1,4 @@
-"""Rows about slices: what is put is there, uses count, and slices of removed passages are found."""
+"""The table of slices of KV states: rows are stored, uses are counted, and slices of deleted passages are listed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Reads of whole pages from a file that never changes, and what happens when it does."""
+"""Reading whole pages of an immutable file, and errors if the file changes after all."""
 
 import errno
 import fcntl
@@ -48,10 +48,12 @@ def test_a_file_system_without_direct_reads_is_read_as_any_other(
             raise OSError(errno.EINVAL, "Invalid argument")
         return real(path, flags)
 
-    path = file_of(tmp_path)
+    path, in_full = file_of(tmp_path), os.preadv
     monkeypatch.setattr(os, "open", refusing)
     assert read(ListFile(path, len(CONTENT)), 5000, 9000) == CONTENT[5000:14000]
     assert opened == [os.O_RDONLY | os.O_DIRECT, os.O_RDONLY]
+    monkeypatch.setattr(os, "preadv", lambda file, parts, place: in_full(file, [parts[0][:1000]], place))
+    assert read(ListFile(path, len(CONTENT)), 5000, 9000) == CONTENT[5000:14000]  # a piece may end within a page
 
 
 @direct

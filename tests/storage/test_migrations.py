@@ -1,4 +1,6 @@
-"""Schema steps: what was released stays, every older store ends as the newest, and nothing stops one halfway."""
+"""Schema migrations: released steps are unchanged, every older store gets the newest schema, and a killed migration
+continues.
+"""
 
 import hashlib
 import signal

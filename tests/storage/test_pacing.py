@@ -1,4 +1,4 @@
-"""The rate of reads ahead is kept whatever is asked, and what a disk gives is counted once for reads side by side."""
+"""The rate limit of reading ahead always holds, and the disk's measured throughput counts overlapping reads once."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Counts of passages: kept in a file, without times; a damaged file begins again."""
+"""Counts of passages' uses: stored in a file without times; after damage to the file, all counts begin at 0."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Folders and files: where they lie, who may read them, and that a file is replaced whole or not at all."""
+"""Files and folders: where they are, who may read them, and that a file is replaced completely or not at all."""
 
 import os
 from pathlib import Path
@@ -149,7 +149,7 @@ def test_root_gives_away_what_it_made_and_nothing_that_a_link_leads_to(tmp_path:
 
 @pytest.fixture
 def planted(tmp_path: Path) -> Path:
-    """A folder of another user's, above which root keeps a file."""
+    """A folder of another user with links, some of which lead to root's files outside the folder."""
     folder = tmp_path / "service"
     folder.mkdir()
     (tmp_path / "precious").write_text("kept")

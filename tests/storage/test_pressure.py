@@ -1,4 +1,4 @@
-"""A machine that runs short of memory gets back what a cache can spare, what was read ahead first."""
+"""If the machine is short of memory, a cache frees what it can, clusters that were read ahead first."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_it_never_grows_beyond_its_size_nor_below_nothing(allowed: int, used: in
 
 
 def short_of(bytes_: int, cache: ClusterCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many bytes are missing from now on."""
+    """Let the available memory be `bytes_` below the reserve from now on."""
     monkeypatch.setattr(read_ahead, "available", lambda: RESERVE - bytes_)
     cache.ahead._looked = float("-inf")
 
@@ -85,6 +85,18 @@ def test_memory_that_was_given_back_is_the_kernels(tmp_path: Path, monkeypatch: 
     arena = cache._residents.arena
     assert set(arena.view(0, PAGE)) == {0}  # shared pages would have kept what was in them
     lists.check_any(cache, range(4))
+
+
+def test_memory_is_given_back_without_a_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = Lists(tmp_path, [PAGE] * 4)
+    cache = lists.cache(4 * PAGE)
+    lists.check(cache, range(4))
+    cache.relieve()
+    assert cache.used == 4 * PAGE
+    short_of(3 * PAGE, cache, monkeypatch)
+    cache.relieve()
+    assert cache.used == PAGE
+    check_nothing_is_held(cache)
 
 
 def test_what_is_pinned_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
-"""Texts by number: what was written is read, from any file, also after the file was deleted."""
+"""Passage texts by number: read back as written, from any of the files, even after a file was deleted."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.errors import NotWritable, StoreCorrupt
+from shared.errors import NotWritable, StoreCorrupt, StoreError
 from storage.public_passages import PassageFiles, PassageText, write_passages
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -86,3 +87,20 @@ def test_an_end_beyond_the_file_or_before_its_start_is_damage(tmp_path: Path, en
     file.write_bytes(content)
     with pytest.raises(StoreCorrupt, match="damaged"):
         PassageFiles([file]).read(1)
+
+
+def test_a_disk_that_does_not_give_it_is_named_and_the_next_read_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "passages"
+    write_passages(file, [PassageText("a", "b", "c" * 100)] * 3)
+    held = PassageFiles([file])
+
+    def broken(*_: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pread", broken)
+        with pytest.raises(StoreError, match="input/output error"):
+            held.read(1)
+    assert held.read(1) == PassageText("a", "b", "c" * 100)

@@ -1,4 +1,6 @@
-"""Rows of the QA bank: an answer replaces what waited, and goes stale in the transaction that removes its passage."""
+"""The tables of the answer cache: an answer replaces a waiting question, and becomes stale in the transaction that
+deletes its passage.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,7 +45,7 @@ def only(entries: QAEntries) -> Entry:
 
 
 def read(entries: QAEntries, count: int) -> tuple[KnowledgeStore, list[int]]:
-    """Store passages; their ids."""
+    """Store passages; return the store and the passages' ids."""
     store = KnowledgeStore(entries.database)
     state = FileState(b"/a", 1, 1, "a", "recipe")
     passages = [Passage(f"Text {number}.", number) for number in range(count)]

@@ -1,4 +1,6 @@
-"""RaBitQ codes in memory and the exact vectors on disk: what is ranked, what is read, and what happens to damage."""
+"""Search by RaBitQ codes in memory with exact vectors on disk: the ranking, the reads, and the errors for damaged
+files.
+"""
 
 import errno
 import os
@@ -47,12 +49,14 @@ def written(
 
 
 def same(ours: tuple[Numbers, Vectors], theirs: tuple[Numbers, Vectors]) -> bool:
-    """Whether numbers and products are the same, to the bit."""
+    """Return whether two search results have the same numbers and inner products, bit for bit."""
     return ours[0].tolist() == theirs[0].tolist() and ours[1].tobytes() == theirs[1].tobytes()
 
 
 def coded_by_faiss(held: Ivf, vectors: Vectors) -> Any:
-    """FAISS's own index of the codes of these vectors' halves, each in the cluster of the vector."""
+    """Return FAISS's own RaBitQ index of these vectors, rounded to float16, with each vector in the cluster that it has
+    here.
+    """
     import faiss
 
     index = rabitq_index(held.files)
@@ -79,7 +83,7 @@ def test_candidates_are_ranked_as_faiss_ranks_their_halves_ties_too(
     most: int,
     reranked: int,
 ) -> None:
-    """FAISS's own index of halves gets the candidates alone, in their clusters and in the order of their lists."""
+    """For comparison, FAISS's own float16 index gets only the candidates, in the same clusters and order."""
     vectors = np.concatenate([unit(count), np.resize(unit(count)[: max(1, count // 8)], (copies, DIMENSIONS))])
     held = written(tmp_path_factory.mktemp("rabitq") / "a", vectors, min(clusters, count))
     search = RabitqSearch(held, MEMORY, reranked)
@@ -133,7 +137,7 @@ def test_where_all_that_is_probed_is_reranked_it_is_the_exact_search(
 def test_candidates_are_those_of_faiss_own_index_of_codes(
     tmp_path_factory: pytest.TempPathFactory, count: int, clusters: int, copies: int, nprobe: int, most: int
 ) -> None:
-    """What ties with the last of them may be another."""
+    """If several candidates have the lowest accepted score, either index may choose among them differently."""
     vectors = np.concatenate([unit(count), unit(count)[:copies]])
     held = written(tmp_path_factory.mktemp("rabitq") / "a", vectors, min(clusters, count))
     search, codes = RabitqSearch(held, MEMORY), read_codes(held.files, MEMORY)
@@ -211,7 +215,7 @@ def test_the_pages_of_the_candidates_alone_are_read(tmp_path: Path, monkeypatch:
 
 
 def test_vectors_that_are_their_centroid_are_candidates_as_others(tmp_path: Path) -> None:
-    """Their codes are of a difference of length 0."""
+    """A vector that equals its centroid has a code for a difference of length 0."""
     vectors = np.resize(np.eye(4, DIMENSIONS, dtype=np.float32), (800, DIMENSIONS))
     write(tmp_path, vectors[:4], [lambda: vectors], codec="rabitq", threads=1)
     held = Ivf(tmp_path)
@@ -358,7 +362,7 @@ def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_head_says_what_it_is(tmp_path: Path) -> None:
-    """Its form is a promise to indexes that were built before."""
+    """The format of the header must not change, because existing index files have it."""
     held = written(tmp_path / "a", unit(50), 4)
     magic, vectors, code_bytes = struct.unpack_from("<8sQQ", (tmp_path / "a" / CODES).read_bytes())
     assert (magic, vectors, code_bytes) == (b"jdrabq01", 50, rabitq_index(held.files).code_size)

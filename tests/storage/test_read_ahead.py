@@ -1,4 +1,6 @@
-"""Reads ahead of questions: they give way, evict nothing that is of use, and leave nothing behind."""
+"""Reading ahead of questions: it lets needed reads go first, evicts no cluster that is in use, and leaves nothing
+pinned.
+"""
 
 import gc
 import os
@@ -25,7 +27,10 @@ FAST = 1e12
 
 
 class Gate(ListFile):
-    """Reads go on one by one as they are let through, or all; some fail. Notes the order in which they began."""
+    """A file whose reads wait until a test lets them go on, singly or all; some fail.
+
+    Records the order in which they began.
+    """
 
     def __init__(self, lists: Lists) -> None:
         super().__init__(lists.path, sum(map(len, lists.contents)))
@@ -35,7 +40,7 @@ class Gate(ListFile):
 
     @contextmanager
     def closed(self) -> Iterator[None]:
-        """Nothing is read meanwhile."""
+        """Within the block, no read goes on."""
         self._may_go_on = gate = threading.Semaphore(0)
         try:
             yield
@@ -52,7 +57,7 @@ class Gate(ListFile):
 
 
 def idle(cache: ClusterCache) -> bool:
-    """Nothing is read ahead now."""
+    """Return whether no cluster is being read ahead or queued."""
     with cache.ahead.changed:
         return not cache.ahead._running
 
@@ -283,6 +288,14 @@ def test_the_rate_is_kept(tmp_path: Path) -> None:
     started = time.monotonic()
     fetched(cache, range(8)).close()
     assert time.monotonic() - started >= (16 - READERS) / 40
+
+
+def test_the_expected_rate_counts_what_each_read_costs(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PIECE // 4] * 6)
+    cache = lists.cache(20 * PIECE, rate=10e6)  # less than a disk's
+    assert cache.ahead.rate == pytest.approx(10e6 * PIECE / (PIECE + READ_COST))
+    fetched(cache, range(6)).close()
+    assert cache.ahead.rate == pytest.approx(10e6 * 2.5 * PIECE / (2.5 * PIECE + 7 * READ_COST), rel=0.01)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no priority of their own")

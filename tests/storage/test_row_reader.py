@@ -1,4 +1,4 @@
-"""Rows of a file, read in whole pages: the right bytes, no page twice, and errors by name."""
+"""Reading rows of a file in whole pages: the right bytes, no page read twice, and errors that name the file."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

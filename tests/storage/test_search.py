@@ -1,4 +1,4 @@
-"""Search in a full-text table: bounded, restricted, marked."""
+"""Search in a full-text table: limited time, restricted rows, marked matches."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,3 +47,10 @@ def test_matches_are_marked(table: FullText) -> None:
     expression = all_of([any_of(["words", "none"]), quoted("title")])
     assert table.marked(expression, [3])[3].text == f"The common {OPENING}word{CLOSING} rare 3."
     assert table.with_prefix("rar") == ["rare"]
+
+
+def test_the_matches_of_many_expressions_are_counted_at_once(table: FullText) -> None:
+    expressions = [quoted("common"), quoted("rare"), quoted("common rare"), quoted("none"), quoted('"')]
+    counts = table.held_each(expressions, 7)
+    assert counts == {each: table.held(each, 7) for each in expressions}
+    assert list(counts.values()) == [7, 1, 0, 0, 0]

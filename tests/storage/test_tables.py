@@ -1,4 +1,4 @@
-"""Rows of tables: stored with their document, found by the words of their cells, summed in SQL."""
+"""Rows of tables and sheets: stored with their document, found by their cells' words, summed in SQL."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ def database(tmp_path: Path) -> Database:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Database:
-    """A store for many examples, each of which replaces the rows of the one before."""
+    """A database shared by many generated examples, each of which replaces the rows of the one before."""
     return Database(tmp_path_factory.mktemp("shared") / "jackdaw.db")
 
 

@@ -13,13 +13,13 @@ from shared.text import embedded_text
 from storage.public_passages import PassageText
 
 IS_UNIT = 1e-3
-"""The deviation from length 1 up to which a vector counts as a unit vector: twice that which rounding to half precision
-causes.
+"""The deviation from length 1 up to which a vector counts as a unit vector: twice the deviation that rounding to half
+precision causes.
 """
 
 AGREES = 0.95
-"""The least cosine of a given vector with the embedder's vector of the same text at which both count as made by one
-model.
+"""The least cosine between an imported vector and the embedder's vector of the same text at which both count as made by
+the same model.
 """
 
 _LEAST_AGREE = 0.9
@@ -70,9 +70,11 @@ Embed = Callable[[Sequence[str]], Vectors]
 
 
 def choose_template(sample: Sample, embed: Embed) -> tuple[int, Vectors]:
-    """Return the number of the template whose vectors are nearest to the sample's, and the cosines.
+    """Return the number of the template (a way to join title and text) whose vectors are nearest to the sample's, and
+    the cosines.
 
-    Raises UsageError if too many rows are far: another model made the vectors, or they belong to other texts.
+    Raises UsageError if too many rows have a cosine below `AGREES`: another model made the vectors, or they belong to
+    other texts.
     """
     cosines = [_cosines(sample, number, embed) for number in range(len(TEMPLATES))]
     best = int(np.argmax([np.median(values) for values in cosines]))
@@ -91,8 +93,10 @@ def choose_template(sample: Sample, embed: Embed) -> tuple[int, Vectors]:
 
 
 def check_template(sample: Sample, template: int, embed: Embed) -> Vectors:
-    """Return the cosines of a later block's sample with the chosen template. Raises UsageError if half of the rows or
-    more are far.
+    """Return the cosines between the vectors of a later block's sample and the embedder's vectors, with the chosen way
+    to join title and text.
+
+    Raises UsageError if half of the rows or more have a cosine below `AGREES`.
     """
     cosines = _cosines(sample, template, embed)
     if (cosines >= AGREES).mean() <= _LEAST_IN_STEP:

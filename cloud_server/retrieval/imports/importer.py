@@ -171,8 +171,8 @@ class _Blocks:
         return shard, [whole(texts[place]) for place in present], vectors[present] if empty else vectors
 
     def _compare(self, vectors: Vectors, texts: list[PassageText], present: list[int], row: int) -> None:
-        """Embed again some of the texts at the places `present` of the block that begins at `row`. Raises UsageError if
-        the vectors differ from the imported ones.
+        """Embed again a sample of the block that begins at `row`: some of the texts whose indices in the block are in
+        `present`. Raises UsageError if the vectors differ from the imported ones.
         """
         most = FIRST_SAMPLE if self._template is None else SAMPLE
         chance = np.random.default_rng(row)
@@ -196,7 +196,7 @@ class _Blocks:
 
 
 def _regular(blocks: Iterator[Vectors], rows: int) -> Iterator[Vectors]:
-    """Yield the same rows in blocks of `rows` each; the last block may be shorter."""
+    """Divide the rows of all blocks into new blocks of `rows` rows each, and yield these; the last may be shorter."""
     waiting: list[Vectors] = []
     count = 0
     for block in blocks:

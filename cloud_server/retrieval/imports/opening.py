@@ -57,8 +57,8 @@ def _vectors(files: Sequence[Path], columns: Columns) -> VectorSource:
     if head[:2] in (b"Ix", b"Iw", b"IH", b"Il", b"Ib"):
         raise compressed(files[0], head.decode("ascii", "replace"))
     raise UsageError(
-        f"{files[0]} is no file of vectors. These can be imported: npy, parquet, a folder that `datasets` saved, and "
-        "FAISS indexes that hold their vectors in full."
+        f"{files[0]} is not a file of vectors. These can be imported: npy, parquet, a folder that `datasets` saved, "
+        "and FAISS indexes that hold their vectors in full."
     )
 
 

@@ -50,7 +50,7 @@ class Table:
         names = [self._names(file) for file in files]
         for file, own in zip(files, names, strict=True):
             if own != names[0]:
-                raise UsageError(f"{file} has other columns than {files[0]}. Name one set of files.")
+                raise UsageError(f"The columns of {file} differ from those of {files[0]}. Name one set of files.")
         self.names: tuple[str, ...] = names[0]
 
     def column(self, role: Role, chosen: Columns) -> str | None:

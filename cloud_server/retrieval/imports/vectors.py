@@ -88,7 +88,7 @@ class PlainFiles:
             if array.dimensions != self.dimensions:
                 raise UsageError(
                     f"{array.file} has {array.dimensions:,} dimensions, and {files[0]} has {self.dimensions:,}. "
-                    "All vectors of an index are of one model: name one set of files."
+                    "One model has to make all vectors of an index: name one set of files."
                 )
 
     def blocks(self, start: int) -> Iterator[Vectors]:
@@ -112,7 +112,7 @@ def _array(file: Path) -> _Array:
     if len(shape) != 2 or not shape[1] or min(shape) < 0:
         raise _refused(file, f"its shape is {shape}, not (vectors, dimensions)")
     if by_columns and min(shape) > 1:
-        raise _refused(file, "it lies column by column (Fortran order)")
+        raise _refused(file, "its numbers are stored column by column (Fortran order)")
     if first + shape[0] * shape[1] * dtype.itemsize != size:
         raise _refused(
             file,

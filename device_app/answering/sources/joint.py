@@ -46,7 +46,7 @@ class Joint:
         return 0, self._own.stream(attempt, sureness)
 
     def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return these passages of the files, and after them those that the server found."""
+        """Return the given passages of the files, followed by those that the server retrieved."""
         return [*hits, *map(public_hit, () if self._is_given_up else self._aggregated.report.passages)]
 
     def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -54,12 +54,14 @@ class Joint:
         return [*hits, *map(public_hit, self._aggregated.report.sources)]
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """Return the answer with the sides that wrote it, who settled its tokens if there was a choice, and the reason
-        if this device finished it alone.
+        """Return the answer with the sides that wrote it, the side that decided its tokens if there was a choice, and
+        the reason if this device finished it alone.
         """
         report, reasons = self._aggregated.report, action.reasons
         if report.together and self._aggregation and self._aggregation.rule == "algorithm1":
-            often = f"; it changed {counted(report.changes, 'time')}" if self._aggregation.way == "scheduled" else ""
+            often = (
+                f"; the side changed {counted(report.changes, 'time')}" if self._aggregation.way == "scheduled" else ""
+            )
             reasons = (*reasons[:-1], f"{self._aggregation.reason}{often}", *reasons[-1:])
         if report.alone:
             since = f" from token {report.together} on" if report.together else ""

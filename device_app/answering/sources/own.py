@@ -28,14 +28,14 @@ FULL: Final = "the server's passages did not fit into the model's context"
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """How the weights of a question's rows follow the text: they are computed again after every `every` tokens."""
+    """Computes the weights of a question's rows (one per passage) again after every `every` tokens of the answer."""
 
     embedder: Embedder
     question: str
     every: int
 
     def following(self, attempt: Attempt, source: LocalSource) -> FollowingWeights | None:
-        """Return the weights of the attempt's rows, which the caller closes; None if there is only one row."""
+        """Return the rows' weights, updated while the text is written; the caller closes them. None for one row."""
         assert attempt.prompt
         rows = len(attempt.prompt.passages)
         if rows < 2 or rows != len(attempt.hits):
@@ -49,7 +49,8 @@ class Weighing:
 class Own:
     """The token source of an answer from passages of the files, written by this device. Implements `TokenSource`.
 
-    `tree` holds the cached attention states of prompts. With `weighing`, the rows' weights follow the text.
+    `tree` holds the cached attention states of prompts. With `weighing`, the rows' weights change with the text
+    written.
     """
 
     source: LocalSource
@@ -100,7 +101,7 @@ class Own:
     used = read
 
     def credited(self, answer: Answer, action: Action) -> Answer:
-        """Return the answer with the reasons for the action."""
+        """Return the answer with the reasons why it was written in this way."""
         reasons = tuple(UNTOLD if answer.abstained and reason == OWN else reason for reason in action.reasons)
         return replace(answer, decided=reasons, lacks=action.lacks)
 

@@ -16,7 +16,7 @@ Pieces = Generator[Piece, None, None]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The passages of one attempt at an answer, and the prompt that holds them; None where a race builds its own."""
+    """The passages of one attempt at an answer, and the prompt with them; None if a race builds the prompt."""
 
     prompt: Prompt | None
     hits: Sequence[Hit]

@@ -1,1 +1,1 @@
-"""Kept answers: the bank of questions and answers, the guard of its reuse, and answers marked wrong."""
+"""Kept answers: the bank of questions and answers, the guard that decides on reuse, and answers marked wrong."""

@@ -27,10 +27,10 @@ from storage.vectors import VectorIndex, Vectors
 from storage.wrong_answers import Mark, WrongAnswers
 
 CANDIDATES = 8
-"""The most cached questions compared, most similar first; as many again if some have another fingerprint."""
+"""The most cached questions compared, in order of similarity; twice that if some have other models or settings."""
 
 _AMONG_OTHERS = 512
-"""The most similar questions of any fingerprint, among which those of the current fingerprint are searched."""
+"""The number of most similar questions that are searched for those answered with the current model and settings."""
 
 NEAREST = 5
 """How many of the nearest passages are looked at: an answer must cite one of them, and none may be newer and relevant.
@@ -57,13 +57,13 @@ class Considered:
 
     @property
     def failed(self) -> str:
-        """The reason why the same question could not be answered before; "" if it could, or is another question."""
+        """The reason why this cached question could not be answered, if the new question asks the same; else ""."""
         return self.entry.failed or "" if self.reason == _NO_ANSWER else ""
 
 
 @dataclass(frozen=True, slots=True)
 class QABank:
-    """The QA bank of one person. `threshold` is PerCache's τ_query, a cosine; `limit` is in bytes.
+    """The QA bank of one person. `limit` is in bytes, `threshold` the least cosine for reuse (PerCache's τ_query).
 
     An answer from a server's passages, whose changes are not seen here, is served for `public_days`.
     """
@@ -83,7 +83,7 @@ class QABank:
         return WrongAnswers(self.entries.database)
 
     def find(self, query: Query, vector: Vectors, fingerprint: str, *, more: bool = False) -> Considered | None:
-        """Return the kept question, as compared, whose answer serves; None if there is none. `vector` is the embedding.
+        """Return the kept question whose answer serves the query, whose embedding is `vector`; None if there is none.
 
         With `more`, an answer that lacks information does not serve, since a server may be asked for it now.
         """
@@ -182,7 +182,7 @@ class QABank:
         self.trim()
 
     def served(self, known: Considered, query: Query, vector: Vectors, took_ms: float) -> None:
-        """Count a hit, served in `took_ms`; queue a question that was only similar for its own answer (§ 4.2.1)."""
+        """Count a reused answer, shown in `took_ms`; queue a question in other words for an answer of its own."""
         entry = known.entry
         self.entries.used(entry.id)
         self.counters.add(qa_hits=1, qa_ms_saved=max(0.0, entry.cost_ms - took_ms))
@@ -190,7 +190,7 @@ class QABank:
             self.wait(query, vector, entry.fingerprint, "asked")
 
     def refresh(self, newest_passage: int) -> tuple[int, int]:
-        """Check every answer against the passages read since (section 4.1.3); return how many are checked and stale.
+        """Check every answer against the passages read since (section 4.1.3); return the numbers checked and stale.
 
         Questions without an answer are checked too, and queued again if a new passage is relevant.
         """
@@ -199,7 +199,7 @@ class QABank:
         return len(unchecked), stale
 
     def adopt(self, fingerprint: str, embedder: Embedder) -> int:
-        """Queue under this fingerprint the questions kept under others since the last call; return their number."""
+        """Queue questions answered with other models or settings, to be answered with the current ones; count them."""
         mark = _ADOPTED + fingerprint
         others = self.entries.of_others(fingerprint, int(self.counters.all().get(mark, 0)))
         if not others:
@@ -212,7 +212,7 @@ class QABank:
         return len(fresh)
 
     def drop_replaced(self, fingerprint: str, now: datetime) -> int:
-        """Drop answers of other fingerprints, if unused for SWITCH_DAYS and kept under this one; return how many."""
+        """Delete answers by other models or settings, if unused for SWITCH_DAYS and replaced; return how many."""
         gone = self.entries.replaced(
             fingerprint, (now - timedelta(days=SWITCH_DAYS)).isoformat(timespec="microseconds")
         )
@@ -273,7 +273,7 @@ class QABank:
         return timedelta(days=self.public_days)
 
     def _overtaken(self, entry: Entry, query: Query) -> bool:
-        """Return whether a passage newer than the answer is among the question's best; store that with the entry."""
+        """Return whether a newer passage near the question may change the kept answer; store that in the entry."""
         newest = self.retriever.store.newest_passage()
         if newest == entry.newest_passage:
             return False
@@ -295,6 +295,6 @@ def scope(query: Query) -> str:
 
 
 def asked(entry: Entry) -> Query:
-    """Return the query of an entry, with its filters and days as parsed when it was asked."""
+    """Return the query of a kept question, with its filters and days as parsed when it was asked."""
     filters, days = msgspec.json.decode(entry.scope, type=tuple[Filters, tuple[Span, ...]])
     return Query(entry.question, filters, days)

@@ -22,8 +22,8 @@ from device_app.english.wording import Wording, normal, read, same_kind
 _LETTERS, _MISSING, _LENGTH, _EVEN = 0.27, 0.09, 0.18, 0.125
 
 _IN_QUESTIONS, _ONE_WORD = 0.94, 0.9
-"""The least cosine for an answer to serve if each text has a word that the other lacks: if both are questions; else, if
-only one word is replaced.
+"""The least cosine for an answer to serve if each text has a word that the other lacks: the first for two questions,
+the second for other texts that differ in one word.
 """
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
@@ -33,8 +33,8 @@ differ in such a pair do not share an answer.
 
 
 _BRIEF, _REQUEST = 18, 9
-"""The most words of a brief question, and of a brief request. Longer texts may mean the same with other function words
-or in another order.
+"""The most words of a brief question, and of a brief request. Only in brief texts does a difference in function words
+or in word order change the answer; longer ones may mean the same.
 """
 
 _SHORT, _SLIP = 3, 0.8
@@ -185,8 +185,8 @@ def _is_brief(new: Wording, old: Wording) -> bool:
 def _changes_parts(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> bool:
     """Return whether agent and object are swapped: "did Ann pay Bob", "did Bob pay Ann".
 
-    `missing` are the stems that only `new` has, `unasked` those that only `old` has: if one with more than `_SHORT`
-    letters has no counterpart, only the order of names is compared.
+    `missing` are the stems that only `new` has, `unasked` those that only `old` has. If one of these stems with more
+    than `_SHORT` letters has no counterpart, only the order of names is compared.
     """
     names, same = new.names | old.names, _same(new, old)
     changed = [stem for stem in missing if new.content[stem] not in same]

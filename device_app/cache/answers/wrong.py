@@ -1,4 +1,4 @@
-"""Recognises an answer that was marked wrong. Pure: from the marks that apply to a question."""
+"""Recognises an answer that was marked wrong, by the marks that apply to its question. Pure."""
 
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -35,9 +35,9 @@ def may_become_wrong(text: str, marks: Sequence[Mark]) -> bool:
 def withheld(events: Events, marks_now: Callable[[], Sequence[Mark]]) -> Events:
     """Yield the events of an answer, but no text as long as it may still become an answer that is marked wrong.
 
-    A marked answer is replaced by a notice, above its passages. `marks_now` is called once, with the first text, as
-    rereading files before that may end a mark. Kept answers and those of rules are passed on: their marks were checked
-    before.
+    A marked answer is replaced by a notice, above its passages. `marks_now` is called once, with the first text: before
+    that, files may have been read again, which invalidates their marks. Kept answers and those of rules are passed on:
+    their marks were checked before.
     """
     text = held = ""
     marks: Sequence[Mark] | None = None

@@ -1,8 +1,8 @@
 """The QKV tree (PerCache, section 4.1.1): attention states of prompt prefixes.
 
-Nodes are segments of prompts, paths are prompts. A node is keyed by all texts from the root on, so its state is exact
-if joined at the same position; a state joined at another position is `moved`, and is not kept there. Only K and V are
-kept: no other value of the prefix is needed later.
+Nodes are segments of prompts, paths are prompts. A node's name is a hash of all texts from the root on, so its state is
+exact if joined at the same position; a state joined at another position is `moved`, and is not kept there. Only K and V
+are kept: no other value of the prefix is needed later.
 """
 
 import hashlib
@@ -41,8 +41,8 @@ class Node:
 class QKVTree:
     """The tree of one person. `limit` is in bytes; 0 keeps nothing.
 
-    Nodes that are `unseen` do not count as kept in decisions. `computed` are states in memory, by node, that the
-    current answer has computed. A `kv_key` names the model and the settings of states.
+    Nodes in `unseen` are treated as not kept. `computed` are states in memory, by node, that the current answer has
+    computed. A `kv_key` identifies the model and the settings with which states were computed.
     """
 
     rows: KVSlices
@@ -54,7 +54,11 @@ class QKVTree:
     computed: Mapping[str, KVSlice] = field(default_factory=dict)
 
     def with_computed(self, engine: Engine, row: int, path: Sequence[Node]) -> "QKVTree":
-        """Return the tree that also has, in memory, those nodes that it lacks of the path that the row begins with."""
+        """Return a tree that has all nodes of the path.
+
+        The states of nodes that are not kept are copied into memory from `row`, a sequence of the engine that begins
+        with this path.
+        """
         key = engine.info.kv_key
         missing = {name for name, _ in self.missing(key, path)}
         computed, start = dict(self.computed), 0
@@ -71,12 +75,15 @@ class QKVTree:
         return [node for name, node in zip(names[start:], path[start:], strict=True) if name not in self.computed]
 
     def without(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> "QKVTree":
-        """Return a tree for decisions that counts none of these passages as kept directly after the root."""
+        """Return a view of the tree that treats the given passages, directly after the root, as not kept."""
         parent = name_behind(kv_key, root)
         return replace(self, unseen=frozenset(name_behind(parent, passage) for passage in passages))
 
     def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:
-        """Return an order of the passages, as indexes: those of the longest kept path, then the others as given."""
+        """Return the order of passages in a prompt that reuses most saved states, as indexes.
+
+        The passages of the longest saved path come first, then the others as given.
+        """
 
         def longest(parent: str, left: list[int]) -> list[int]:
             names = {place: name_behind(parent, passages[place]) for place in left}
@@ -92,8 +99,10 @@ class QKVTree:
         return path + [place for place in range(len(passages)) if place not in path]
 
     def extend(self, engine: Engine, row: int, path: Sequence[Node], held: int = 0) -> int:
-        """Join the kept and computed nodes that follow the `held` nodes already in the row; return how many the row has
-        then.
+        """Append the saved and computed states of the path's nodes to `row`, a sequence of the engine.
+
+        The row already holds the first `held` nodes. Stops at the first node that is missing. Returns how many nodes
+        the row holds then.
         """
         names = _names(engine.info.kv_key, path)
         known = self.rows.known(names)
@@ -112,10 +121,11 @@ class QKVTree:
         return [(name, node) for name, node in zip(names, path, strict=True) if name not in known]
 
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:
-        """Keep the states of the path's nodes, with which the row begins, and count their use; return how many are new.
+        """Keep the states of the path's nodes, which are at the start of the row, and count their use; return how many
+        are new.
 
-        Slices over the limit are evicted. Nothing is kept for a model that is not `sliceable`, nor after a moved slice.
-        Raises StoreFull, NotWritable.
+        Saved states (slices) over the limit are evicted. Nothing is kept for a model whose states cannot be cut into
+        slices (`sliceable`), nor after a state that was computed at another position. Raises StoreFull, NotWritable.
         """
         if not (self.limit and engine.info.sliceable):
             return 0
@@ -137,7 +147,7 @@ class QKVTree:
         return new
 
     def trim(self) -> int:
-        """Evict slices over the limit; return their number."""
+        """Evict saved states of nodes (slices) until they fit the limit; return how many were evicted."""
         if self.rows.bytes() <= self.limit:
             return 0
         # A token costs more to compute the more tokens precede it; the slice's length is used for that too.
@@ -150,7 +160,7 @@ class QKVTree:
         return len(gone)
 
     def clear(self) -> int:
-        """Drop all slices; return their number."""
+        """Delete all saved states of nodes (slices); return their number."""
         names = [row.name for row in self.rows.all()]
         self._drop(names)
         for name in self.blobs.sizes():
@@ -158,7 +168,8 @@ class QKVTree:
         return len(names)
 
     def prune(self, kv_key: str | None = None) -> int:
-        """Drop slices that can never be joined again, and files that no slice names; return the number of slices.
+        """Delete saved states of nodes (slices) that can never be used again, and files that belong to no slice; return
+        the number of slices.
 
         These are slices of deleted passages or, with a `kv_key`, of another model or setting; slices without a file;
         and all slices below these in the tree. Raises NotWritable.
@@ -178,7 +189,7 @@ class QKVTree:
         return len(dead)
 
     def damaged(self) -> list[str]:
-        """Drop the kept slices that can no longer be joined, and return their names. Reads every byte."""
+        """Delete the saved states of nodes whose files are damaged, and return the nodes' names. Reads every byte."""
         damaged = [row.name for row in self.rows.all() if not self._is_whole(row.name)]
         self._drop(damaged)
         return damaged
@@ -190,7 +201,9 @@ class QKVTree:
             return False
 
     def joined(self, name: str, node: Node, join: Callable[[KVSlice], None]) -> bool:
-        """Call `join` with the kept slice of the node; return whether that succeeded, and drop the slice if not."""
+        """Call `join` with the saved state (slice) of the node; return whether that succeeded, and delete the state if
+        not.
+        """
         try:
             join(self._read(name, node))
         except SliceRejected:
@@ -214,7 +227,7 @@ class QKVTree:
 
 
 def over(database: Database, folder: Path, cache: Cache) -> QKVTree:
-    """Return the tree of this database under these settings; `folder` holds the states' files."""
+    """Return the tree that a database lists, limited as the settings say; `folder` holds the files with the states."""
     limit = states_limit(cache.kv_mb, KnowledgeStore(database).text_bytes)
     return QKVTree(KVSlices(database), Blobs(folder), Counters(database), limit, cache.eviction)
 
@@ -227,7 +240,7 @@ def _names(kv_key: str, path: Sequence[Node]) -> list[str]:
 
 
 def name_behind(parent: str, segments: Sequence[Segment]) -> str:
-    """Return the name of the node with these texts after the node `parent` (for the root, the engine's key)."""
+    """Return the name, a hash, of the node with these texts after the node `parent` (for the root, the `kv_key`)."""
     digest = hashlib.blake2b(parent.encode(), digest_size=20)
     for segment in segments:
         text = segment.text.encode("utf-8", "surrogatepass")

@@ -66,8 +66,8 @@ class Forecast:
 def forecasts(known: SideTimes, work: Work, aggregation: AggregationChoice) -> dict[Plan, Forecast]:
     """Return the forecast of each plan, from the sides' times and the token counts of this question (`work`).
 
-    `aggregation` says which side would settle the tokens of a joint answer. In such an answer, the first token waits
-    for the slower side, and the others follow DRAGON's equation 7 with the side that will aggregate; the device reads
+    `aggregation` says which side would decide the tokens of a joint answer. In such an answer, the first token waits
+    for the slower side, and the others follow DRAGON's equation 7 for the side that decides; the device reads
     none of the server's passages, and both sides read at the same time. Drafts that survive a rejection are not
     counted.
     """
@@ -107,7 +107,7 @@ class Limits:
 class Choice:
     """The chosen plan, and its reason as shown to the person.
 
-    `aggregation`: which side would settle the tokens of a joint answer.
+    `aggregation`: which side would decide the tokens of a joint answer.
     """
 
     plan: Plan

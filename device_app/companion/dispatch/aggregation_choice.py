@@ -1,4 +1,4 @@
-"""Chooses which side settles the tokens of a joint answer: both, one, or each in turn (DRAGON, section 5). Pure.
+"""Chooses which side decides the tokens of a joint answer: both, one, or each in turn (DRAGON, section 5). Pure.
 
 Only Algorithm 1 leaves a choice, and only if token distributions may leave the device. Forecasts follow equation 7, or
 `scheduler.waiting_of_both`, times the ratio of measured to forecast time in earlier joint answers of the same kind.
@@ -14,7 +14,7 @@ from shared.aggregation.messages import Place, Rule
 from shared.aggregation.scheduler import Aggregation, Figures
 
 WAYS: Final[tuple[Aggregation, ...]] = ("both", "scheduled", "device", "server")
-"""Every way of aggregation; among equally fast ways, the first is taken."""
+"""Every way of aggregation: which side decides a joint answer's tokens. Of equally fast ways, the first is taken."""
 
 ONLY: Final[Mapping[Rule, tuple[Aggregation, str]]] = {
     "greedy": (
@@ -43,13 +43,13 @@ WHO: Final[Mapping[Aggregation, str]] = {
     "server": "the server settles each token",
     "scheduled": "the side that delays the answer less settles each token",
 }
-"""The description of each way of aggregation, for the person."""
+"""For each way of aggregation, a phrase for the person that says which side decides a joint answer's tokens."""
 
 _KEPT: Final = 0.95
 """The factor by which each new joint answer lowers the weight of older ones in a mean."""
 
 _FURTHEST: Final = 2.0
-"""A larger ratio of measured to forecast time counts as this one, and a ratio below its inverse as the inverse.
+"""The limit on the ratio of measured to forecast time: larger ratios count as 2, those below 1/2 as 1/2.
 
 One very slow answer thus does not rule a way of aggregation out for good.
 """
@@ -87,7 +87,7 @@ Ratios = Mapping[Aggregation, Ratio]
 class AggregationChoice:
     """The chosen way of aggregation, and its reason as shown to the person.
 
-    `place` is the side that settles the first tokens, or both. `token_s`: forecast seconds per token of each way that
+    `place` is the side that decides the first tokens, or both. `token_s`: forecast seconds per token of each way that
     could be chosen. `speedup`: how many times faster accepted drafts make the chosen way (DRAGON, equation 9).
     `answers` is the number of joint answers by which the chosen way's forecast was corrected.
     """

@@ -48,7 +48,7 @@ class ModelShape:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The costs of prompt and answer tokens on both sides, in money per token, with energy converted to money by λ."""
+    """The costs of prompt and answer tokens on both sides, in money per token, with energy converted to money."""
 
     device_prompt: float
     device_decode: float

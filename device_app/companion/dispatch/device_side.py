@@ -102,7 +102,7 @@ class DeviceSide:
     def _fitted(self, passages: Sequence[m.PublicPassage], source: LocalSource) -> Prompt:
         """Return the prompt with as many of the first passages as leave room for a short answer.
 
-        If even the first leaves none, the prompt has a beginning of it.
+        If even the first passage leaves no room, the prompt holds only the beginning of that passage.
         """
         needed = min(self._max_tokens, SHORT_ANSWER)
         while True:

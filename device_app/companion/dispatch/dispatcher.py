@@ -28,8 +28,8 @@ class Outcome:
 
     `server_s` is the time from the request to the server's first token, as seen by the client; `server_waited_s` is how
     long the client waited for a server that timed out, failed or was cancelled. `device_s` is None unless the device
-    wrote its first token. `prompt` is the real length, in tokens. `is_alone`: the prompt held no passages, so that the
-    lengths of prompt and answer are not typical.
+    wrote its first token. `prompt` is the real length, in tokens. `is_alone`: the prompt held no passages, so that its
+    length and that of the answer are not usual for a question with passages.
     """
 
     prompt: int
@@ -47,26 +47,30 @@ class Outcome:
 class Estimates:
     """Learned estimates of response times and costs, for one server and one model of this device.
 
-    `server` and `device` are the seconds to each side's first token, `prompts` and `answers` the lengths in tokens.
-    `ledger` holds the use of the budget, `energy` the joules per operation, from the battery's readings.
+    `server` and `device` are the seconds to each side's first token. `prompts` are the lengths, in tokens, of all
+    prompts that the budget counts; `with_passages` and `answers` are the lengths of the prompts with passages and of
+    their answers. `ledger` holds the use of the budget, `energy` the joules per operation, from the battery's readings.
     """
 
     server: Distribution = field(default_factory=first_token.server)
     device: DeviceFirstToken = field(default_factory=DeviceFirstToken.prior)
     prompts: Distribution = field(default_factory=lambda: first_token.lengths(100.0))
+    with_passages: Distribution = field(default_factory=lambda: first_token.lengths(100.0))
     answers: Distribution = field(default_factory=lambda: first_token.lengths(100.0))
     ledger: Ledger = field(default_factory=Ledger)
     energy: Energy = field(default_factory=Energy)
 
     def after(self, outcome: Outcome, budget: Budget) -> "Estimates":
         """Return the estimates updated by the outcome of a public question, which `budget` was to limit."""
-        server, device, answers = self.server, self.device, self.answers
+        server, device, with_passages, answers = self.server, self.device, self.with_passages, self.answers
         if outcome.server_s is not None:
             server = server.observe(outcome.server_s)
         elif outcome.server_waited_s is not None:
             server = server.observe(outcome.server_waited_s, censored=True)
         if outcome.device_s is not None:
             device = device.observe(outcome.prompt, outcome.device_s)
+        if not outcome.is_alone:
+            with_passages = with_passages.observe(outcome.prompt)
         if outcome.answer is not None and not outcome.is_alone:
             answers = answers.observe(outcome.answer, censored=outcome.answer_cut)
         used = outcome.device_started if budget.constraint == "device" else outcome.server_started
@@ -74,13 +78,15 @@ class Estimates:
             self,
             server=server,
             device=device,
-            prompts=self.prompts if outcome.is_alone else self.prompts.observe(outcome.prompt),
+            prompts=self.prompts.observe(outcome.prompt),  # thresholds are shares of what the ledger charges
+            with_passages=with_passages,
             answers=answers,
             ledger=self.ledger.charge(outcome.prompt, budget.share, used=used),
         )
 
     def policy(self, constraint: Side, name: PolicyName = "ours") -> Optimal | Waiting | Routing:
-        """Return the policy to save tokens of the side `constraint`: `Optimal`, or by `name` the one of DiSCo for it.
+        """Return the policy that saves tokens of the side `constraint`: `Optimal` or, for the name "paper", DiSCo's
+        own.
 
         Building `Optimal` takes about 2 ms.
         """
@@ -104,6 +110,7 @@ class Estimates:
             "server": self.server.as_json(),
             "device": self.device.as_json(),
             "prompts": self.prompts.as_json(),
+            "with_passages": self.with_passages.as_json(),
             "answers": self.answers.as_json(),
             "ledger": asdict(self.ledger),
             "energy": self.energy.as_json(),
@@ -125,6 +132,8 @@ class Estimates:
                 server=fresh.server.restored(kept["server"]),
                 device=device or fresh.device.restored(kept["device"]),
                 prompts=fresh.prompts.restored(kept["prompts"]),
+                # A file of an older version has only the prompts with passages.
+                with_passages=fresh.with_passages.restored(kept.get("with_passages", kept["prompts"])),
                 answers=fresh.answers.restored(kept["answers"]),
                 ledger=ledger,
                 energy=Energy.restored(kept["energy"]) if "energy" in kept else fresh.energy,

@@ -23,7 +23,7 @@ HALF_LIFE = 256
 """The number of periods after which a period's weight is halved."""
 
 RANGE = 8.0
-"""The factor by which the estimate may differ from the setting, either way."""
+"""The largest factor by which the estimate may be above or below the setting."""
 
 MOVE = 1.2
 """The largest factor by which one period changes the estimate."""
@@ -39,7 +39,7 @@ _MOST_W = 200.0
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A period between two readings: the energy drawn and the work done.
+    """A period between two readings of the battery: the energy drawn and the work done.
 
     `step_joules` is one step of the battery's counter.
     """

@@ -72,7 +72,9 @@ class DeviceFirstToken:
         return replace(self, slope=slope, start=start, records=records)
 
     def scenarios(self, count: int) -> Array:
-        """Return equally likely ratios of measured to predicted time, ascending, shape (count,); 1 below 4 records."""
+        """Return equally likely ratios of measured to predicted time, ascending, shape (count,); all 1 for fewer than 4
+        records.
+        """
         if len(self.records) < 4:
             return np.ones(count)
         ratios = [seconds / max(self(length), 1e-9) for length, seconds in self.records]

@@ -58,7 +58,7 @@ class Interruption(Generic[T]):
     def back(self) -> None:
         """Handle the return of the connection.
 
-        While the device is held back, only a token proves that the server continues.
+        While the device's tokens are held back, only a token of the server proves that the server continues.
         """
         if self._held is None:
             self.until = None

@@ -59,7 +59,7 @@ class Memory:
 
     @property
     def held(self) -> Held:
-        """The current figures."""
+        """The learned figures as they are now."""
         if self._held is None:
             self._held = self._read()
         return self._held

@@ -46,7 +46,7 @@ class Migration(Generic[T]):
     """
 
     def __init__(self, terms: Terms, side: Side, epoch: int = 0) -> None:
-        """Begin with `side` writing, in the start of that side with the number `epoch`.
+        """Begin with `side` writing; `epoch` is the number of that start of the side.
 
         A hand-over needs unread tokens, which the reader reads while the other side starts. So tokens are shown only at
         the reader's pace if by `terms`, the estimates and limits of this answer, a hand-over will save money, or, while
@@ -167,7 +167,9 @@ class Migration(Generic[T]):
         return [Allow(self.side, self.epoch, upto)]
 
     def _plan(self) -> Handover | None:
-        """Return the hand-over that would save money, if any; then, and if guarded, show tokens at reading pace."""
+        """Return the hand-over that would save money, if any; show tokens at reading pace if there is one, or if
+        guarded.
+        """
         planned: Handover | str = "the answer was moved before, or a move failed"
         if not (self._tried or self._failed or self.moves):
             planned = plan_handover(self.terms, self.side, self.buffer.count, self.buffer.waiting)
@@ -182,7 +184,7 @@ class Migration(Generic[T]):
         return Begin(side, self._target_epoch, self.buffer.count, reason)
 
     def _take_back(self) -> None:
-        """Abandon the hand-over: the source side continues, and the tokens that it wrote meanwhile count."""
+        """Abandon the hand-over: the source side continues, and the tokens that it wrote meanwhile are accepted."""
         for token in self._insurance:
             self.buffer.put(self.buffer.count, token)
         self._insurance.clear()
@@ -193,7 +195,7 @@ class Migration(Generic[T]):
         """Start the other side, if it may write, as the writing side may have failed.
 
         The other side's first token moves the answer. If the writing side's tokens come before and the reader waits for
-        them, they count and the other side is stopped.
+        them, they are accepted and the other side is stopped.
         """
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
@@ -203,7 +205,7 @@ class Migration(Generic[T]):
         return [self._begin(target, f"the {self.side} may have failed")]
 
     def _rescued(self) -> list[Command]:
-        """Hand the answer over at once and at any cost, as the writing side failed; give up if the other may not."""
+        """Hand the answer over at once and at any cost, as its side failed; give up if the other may not write."""
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
             self.phase = MigrationPhase.OVER

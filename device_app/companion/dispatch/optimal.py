@@ -80,9 +80,10 @@ class Optimal:
         prompts: Distribution,
         tail_weight: float = TAIL_WEIGHT,
     ) -> "Optimal":
-        """Build the policy to save tokens of the side `constraint`, from both sides' times to the first token.
+        """Build the policy that spares a side, the `constraint`, from the times of both sides to their first token.
 
-        `prompts` are the lengths of prompts, `tail_weight` the extra weight of late seconds.
+        `prompts` are the lengths of prompts. Seconds beyond the 90th percentile of the server's times count
+        `1 + tail_weight` times.
         """
         held = token_shares(prompts)
         first, last = np.searchsorted(held, [_RARE, 1 - _RARE]) - 1
@@ -107,7 +108,7 @@ class Optimal:
     def decide(self, length: float, budget: float, coin: float) -> Decision:
         """Return when each side starts, as `Policy.decide` does.
 
-        Between two prices the coin decides, so that the expected token share equals the budget.
+        Between two prices, `coin`, a random number, decides, so that the expected token share equals the budget.
         """
         if budget >= 1:
             return Decision(0.0, 0.0, "both sides at once: the budget spares neither side")
@@ -120,7 +121,10 @@ class Optimal:
         return self._decision(length, at if net[at] > 0 else len(net) - 1)
 
     def thresholds(self, budget: float) -> Thresholds:
-        """Return the rule at this budget: the seconds of felt waiting that a thousand prompt tokens must save."""
+        """Return the rule at this budget: the least waiting that a thousand prompt tokens must save the reader.
+
+        It is in seconds, of which late ones count more.
+        """
         if end := at_an_end(self.constraint, budget):
             return end
         saved = 1000 * self._price(budget, 0.0)
@@ -130,7 +134,10 @@ class Optimal:
         )
 
     def _price(self, budget: float, coin: float) -> float:
-        """Return the price of a token at this budget: the seconds of felt waiting that prefilling has to save."""
+        """Return the price of a prompt token at this budget: the waiting that prefilling it must save the reader.
+
+        It is in seconds, of which late ones count more.
+        """
         at = int(self.shares.searchsorted(budget, "right"))
         if at == len(self.shares):
             return float(self.prices[-1])

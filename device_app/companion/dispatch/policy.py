@@ -2,7 +2,8 @@
 
 The constrained side, whose tokens are to be saved, may prefill the share b of all prompt tokens: the budget. There are
 three policies, each pure: `Optimal`, the default; `Waiting` and `Routing`, DiSCo's two, with corrections. The budget is
-an argument of each decision, so that the ledger's corrections need no rebuilding. `coin` is uniform over [0, 1).
+an argument of each decision, so that a policy need not be rebuilt when the ledger corrects the budget. `coin` is a
+random number, uniform over [0, 1).
 """
 
 from collections.abc import Mapping
@@ -107,13 +108,16 @@ class Waiting:
 
     @classmethod
     def build(cls, server: Distribution, prompts: Distribution, tail: float = TAIL_SHARE) -> "Waiting":
-        """Build the policy from the server's times to the first token and the lengths of prompts; `tail` is α."""
+        """Build the policy from the server's times to the first token and the lengths of prompts.
+
+        `tail` is the part of the budget that is kept for the slowest answers.
+        """
         return cls(server, prompts, token_shares(prompts), tail)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
         """Return when each side starts, as `Policy.decide` does.
 
-        The coin is not used, as the boundary's wait is exact.
+        `coin` is not used: the wait at the boundary length is computed so that the budget is met without chance.
         """
         del coin
         if budget >= 1:
@@ -154,7 +158,7 @@ class Routing:
     """DiSCo's Algorithm 3, for a constrained server: the device starts at once, the server only for long prompts.
 
     b is the budget, the server's share of all prompt tokens: prompts shorter than the threshold make up the share 1 -
-    b. Corrected: at the threshold length a coin decides, so that the expected share is exactly b.
+    b. Corrected: at the threshold length, chance decides, so that the expected share is exactly b.
     """
 
     prompts: Distribution

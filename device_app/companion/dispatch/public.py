@@ -34,6 +34,7 @@ from device_app.system.battery import Reading
 from device_app.system.conditions import Conditions
 from shared.errors import LinkError, UsageError
 from shared.printable import safe_line
+from shared.prompt import turn
 from shared.protocol import messages as m
 from shared.side import Side
 from shared.trace import Trace
@@ -77,10 +78,10 @@ class Prices:
 class PublicQuestions:
     """Public questions to one server. `connect` opens the link; `source` waits for this device's model and returns it.
 
-    `memory` holds what earlier answers taught; `chance` tosses the policies' coins; `battery` returns a reading, or
-    None if unknown. `conditions` returns the device's power, charge and heat, on which the cost of its energy depends.
-    `days` adds up the cost of each day's answers. Private answers are never handled here; the question of a race may be
-    sent to the server.
+    `memory` holds what earlier answers taught; `chance` returns a random number for decisions by chance; `battery`
+    returns a reading, or None if unknown. `conditions` returns the device's power, charge and heat, on which the cost
+    of its energy depends. `days` adds up the cost of each day's answers. No private answers: the question of a race may
+    be sent to the server.
     """
 
     connect: Callable[[], Link]
@@ -141,9 +142,8 @@ class PublicQuestions:
         return race
 
     def check_pipeline(self, name: str) -> m.Pipeline:
-        """Return the server's pipeline with that name.
-
-        Raises UsageError if the server does not offer it, LinkError if the server cannot be asked.
+        """Return the server's pipeline with that name. Raises UsageError if there is none, LinkError if the server
+        cannot be asked.
         """
         state = self.link.wait(waiting.LIMITS.connect_s)
         if not state.connected or state.offer is None:
@@ -165,22 +165,21 @@ class PublicQuestions:
     def weighed(self, text: str, max_tokens: int, *, model_only: bool = False) -> Weighed:
         """Return the estimates, costs and budget that decide on a question. Sends nothing.
 
-        With `model_only` the prompt is the text alone; otherwise the prompt has the usual length of a question with
-        passages.
+        With `model_only` the prompt is the text alone; otherwise it has the usual length of a prompt with passages.
         """
-        held = self.memory.held
-        knowledge, own = held.knowledge, len(text.split()) * _WORD_TOKENS
-        prompt = own if model_only else max(knowledge.prompts.quantile(0.5), own)
-        costs = self._costs(self.source(), round(prompt), max_tokens)
+        known, source = self.memory.held.knowledge, self.source()
+        usual = max(known.with_passages.quantile(0.5), len(text.split()) * _WORD_TOKENS)
+        prompt = source.count(turn(text, source.template)) if model_only else usual
+        costs = self._costs(source, round(prompt), max_tokens)
         budget = cost.budget(self.prices.spare, costs)
-        estimate = knowledge.energy.estimate(self.prices.joules_per_gflop)
+        estimate = known.energy.estimate(self.prices.joules_per_gflop)
         return Weighed(
-            knowledge,
+            known,
             costs,
             budget,
             prompt,
             max_tokens,
-            held.rates,
+            self.memory.held.rates,
             self.prices.reading_rate,
             estimate,
             self._rate(),

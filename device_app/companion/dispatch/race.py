@@ -69,7 +69,7 @@ class Race:
         self._note()
 
     def search(self) -> Generator[LookedUp, None, tuple[m.PublicPassage, ...]]:
-        """Let the server search, and write if it is due: yield its rounds, return its passages. Raises LinkError."""
+        """Let the server search, and write if due: yield its rounds of retrieval, return passages. Raises LinkError."""
         with self._trace.step("search"):
             self._passages = yield from self._search()
         return self._passages
@@ -157,12 +157,12 @@ class Race:
                     for side, wait in waits.items()
                     if wait is not None and side not in self._sides.started and side not in self._failed
                 }
-                now = time.monotonic()
-                if waits["device"] is None and self._sides.is_stuck(now):
+                now, is_quiet = time.monotonic(), self._sides.is_quiet  # a first token may have come already
+                if waits["device"] is None and is_quiet and self._sides.is_stuck(now):
                     waits["device"] = 0.0
                     self._blame("server", "the server's first token is too late")
                 for side, at in due.items():
-                    if at <= now:
+                    if at <= now and is_quiet:
                         self._sides.start(side, self._passages)
                 if len(self._failed) == 2:
                     raise EngineError(f"Neither side could answer: {'; '.join(self._failed.values())}")

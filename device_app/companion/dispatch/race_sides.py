@@ -136,6 +136,11 @@ class RaceSides:
         while not self._inbox.empty():
             self._inbox.get()
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether `next_event` would have to wait for an event."""
+        return self._inbox.empty()
+
     def next_event(self, seconds: float) -> SideEvent | Linked | None:
         """Return the next event, waiting for at most `seconds`; None if there is none."""
         event = next_event(self._inbox, time.monotonic() + seconds)

@@ -28,7 +28,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """The event that a side cannot continue: the same event for `Migration`, and `why`, as shown to the person.
+    """The event that a side cannot continue: `failed`, the event for `Migration`, and `why`, as shown to the person.
 
     `at` is the time, by the monotonic clock.
     """
@@ -51,6 +51,6 @@ Inbox = SimpleQueue[SideEvent]
 
 
 def spelled(pieces: Sequence[Piece], detokenize: Callable[[Sequence[int]], bytes]) -> str:
-    """Return the pieces' text, their own or `detokenize`'s for their ids, without an incomplete last character."""
+    """Return the text of the pieces, without an incomplete last character; `detokenize` gives the text of token ids."""
     parts = (piece.text.encode() if piece.token < 0 else detokenize([piece.token]) for piece in pieces)
     return b"".join(parts).decode(errors="ignore")

@@ -37,14 +37,17 @@ class HeatLimits:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRate:
-    """The exchange rate λ, in money per joule, and its reason as shown to the person."""
+    """The exchange rate, money per joule of this device, and its reason as shown to the person."""
 
     per_joule: float
     reason: str
 
 
 def exchange_rate(per_joule: float, conditions: Conditions, limits: HeatLimits) -> ExchangeRate:
-    """Return λ under these conditions; `per_joule` is the price of a joule on mains power, `limits` are of heat."""
+    """Return what a joule of this device costs now, in money, with the reason.
+
+    `per_joule` is the price of a joule on mains power, `limits` the heat limits.
+    """
     if conditions.on_mains:
         return ExchangeRate(0.0, "nothing, as the device runs on mains power")
     if conditions.on_mains is None and conditions.battery_percent is None:

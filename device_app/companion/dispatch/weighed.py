@@ -18,7 +18,7 @@ from device_app.companion.dispatch.situation import ExchangeRate
 from shared.side import Side
 
 FORCED: Final = "does not apply, as a used-up budget of the day or this device's model decides"
-"""The rule that is shown if no policy decided."""
+"""The text that is shown in place of a policy's rule if no policy decided which side starts."""
 
 _COINS = (0.0, 0.5, 0.999)
 
@@ -60,11 +60,11 @@ class Weighed:
         return self.used_up.get("server", "link.spare saves money on the server" if spared else "")
 
     def decide(self, coin: float) -> Decision:
-        """Return when each side starts; `coin` is uniform over [0, 1)."""
+        """Return when each side starts; `coin` is a random number, uniform over [0, 1)."""
         return self._forced or self._policy.decide(self.prompt, self.allowed, coin)
 
     def decisions(self) -> tuple[Decision, ...]:
-        """Return the possible decisions: more than one if a coin decides."""
+        """Return the possible decisions: more than one if the policy decides at random."""
         return tuple(dict.fromkeys(map(self.decide, _COINS)))
 
     def thresholds(self) -> Thresholds:
@@ -72,7 +72,7 @@ class Weighed:
         return Thresholds(FORCED) if self._forced else self._policy.thresholds(self.allowed)
 
     def basis(self) -> dict[str, Any]:
-        """Return the basis of the decision for the answer's record: the policy's rule, and λ with its reason."""
+        """Return the basis of the decision for the answer's record: the policy's rule, and the price of a joule."""
         return {
             "policy": {"name": self.policy, **asdict(self.thresholds())},
             "exchange_rate": asdict(self.exchange),

@@ -2,8 +2,8 @@
 
 `shared.aggregation` decides; this module has the threads, the link and the clock. Private passages never leave. The
 next-token distributions computed from them leave only with `link.privacy = open`. Four things always leave: the
-question, the drafted or settled tokens, one number for how relevant the passages are, and acknowledgements. If the
-server fails, the device writes the rest alone.
+question, the drafted tokens or the final ones, one number for how relevant the passages are, and
+acknowledgements. If the server fails, the device writes the rest alone.
 """
 
 from __future__ import annotations
@@ -42,15 +42,17 @@ if TYPE_CHECKING:
 __all__ = ["AHEAD", "Aggregated", "JointQuestion", "joint_pieces"]
 
 AHEAD: Final = 8
-"""The most drafts beyond the last token known to be settled; see `Terms`."""
+"""The most tokens that are drafted beyond the last token known to be final; see `Terms`."""
 
 PACE_S: Final = 1.0
-"""Seconds by which each settled token extends the wait for the server; a slow server is thus waited for longer."""
+"""Seconds by which each token that both sides agreed on extends the wait for the server."""
 
 LATE: Final = "the server took too long"
 
 MOST_WAITING: Final = 512
-"""The most queued messages of the server; for drafts without distributions, at least twice the answer's tokens."""
+"""The maximum number of queued server messages. With the rule "coupled" for accepting drafts, it is at least twice the
+maximum number of the answer's tokens.
+"""
 
 
 class Aggregated:
@@ -232,7 +234,7 @@ class Aggregated:
         return commands
 
     def _do(self, commands: Sequence[a.Command]) -> list[tuple[int, int]]:
-        """Carry out the commands; return the position and token id of each token that they settle."""
+        """Carry out the commands; return the position and id of each token that they make final."""
         settled = []
         for command in commands:
             match command:

@@ -1,7 +1,7 @@
 """Drafts of this device's model for a joint answer: a thread reads the prompt, then drafts and applies corrections.
 
-Makes no decisions: limits and corrections are passed in (DRAGON, section 4.1). Tokens settled before the thread has
-read the prompt are appended after it.
+Makes no decisions: limits and corrections are passed in (DRAGON, section 4.1). Tokens that become final
+before the thread has read the prompt are appended after the prompt.
 """
 
 import threading
@@ -202,7 +202,7 @@ class Drafting:
 
 
 class _TreeElsewhere:
-    """A wrapper of the state tree that calls those of its methods that use its database on the thread that owns it."""
+    """A wrapper of the state tree. Methods that use its database run on the thread that opened the database."""
 
     def __init__(self, tree: QKVTree, ask: Callable[[Callable[[], Any]], Any]) -> None:
         self.not_computed = tree.not_computed

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 class JointQuestion:
     """The question of a joint answer and how to write the answer, independent of private passages.
 
-    The server retrieves `passages` passages and reads them in `rows` rows. The default `rule` is greedy at temperature
-    0 and coupled above; the default `place` is the scheduler's choice. `open`: token distributions may leave the
-    device. `scheduled`: the side that settles tokens may change while the answer is written, unless `place` is "both".
+    The server retrieves `passages` passages and reads them in `rows` rows. `rule` decides which drafts are
+    accepted; by default, it is "greedy" at temperature 0, else "coupled". `place` is the side that decides the tokens
+    first; by default, the scheduler chooses. `open`: token distributions may leave the device. `scheduled`: the
+    deciding side may change while the answer is written, unless `place` is "both".
     """
 
     question: str
@@ -42,7 +43,7 @@ class JointQuestion:
     scheduled: bool = True
 
     def __post_init__(self) -> None:
-        """Raise ValueError if rule and place would send distributions that must not leave the device."""
+        """Raise ValueError if `rule` and `place` would send token distributions that must not leave the device."""
         if self.by == "algorithm1" and not self.open and self.at != "device":
             raise ValueError(
                 "without `open`, distributions stay on the device, so only the device can settle by Algorithm 1"
@@ -50,16 +51,19 @@ class JointQuestion:
 
     @property
     def by(self) -> a.Rule:
-        """The rule for settling tokens: the chosen one or the default."""
+        """The rule by which drafts become final tokens: the chosen one or the default."""
         return self.rule or ("coupled" if self.sampling.temperature else "greedy")
 
     @property
     def at(self) -> a.Place:
-        """The side that settles tokens first: the chosen one or the default."""
+        """The side that decides the first tokens: the chosen one or the default."""
         return self.place or scheduler.place(self.by, device_distributions=self.open)
 
     def ask(self, terms: Terms, round_trip_s: float | None) -> m.Ask:
-        """Return the request to the server on these terms. Without a round trip, the settling side does not change."""
+        """Return the request to the server on these terms.
+
+        If the round trip is unknown (None), the side that decides the tokens never changes.
+        """
         changes = self.scheduled and terms.place != "both"
         return m.Ask(
             request=1,
@@ -79,11 +83,12 @@ class JointQuestion:
 
 @dataclass(slots=True)
 class JointReport:
-    """The course of a joint answer: how many tokens were settled together, and why the device continued `alone`, if so.
+    """The course of a joint answer: how many tokens both sides wrote together, and why the device continued `alone`.
 
     `drafts_sent`, `settled_sent` and `distributions_sent` count the items that left, each item once. `changes` counts
-    how often the aggregating side changed; `token_s` are the mean seconds of the last `timed` tokens settled together.
-    `judged` holds, by side, how many of its drafts were compared with settled tokens, and how many were accepted.
+    how often the side that decides the tokens changed; `token_s` are the mean seconds of the last `timed` tokens
+    written together. `judged` holds, by side, how many of its drafts were compared with final tokens, and how many were
+    accepted.
     """
 
     passages: tuple[m.PublicPassage, ...] = ()
@@ -139,7 +144,7 @@ class JointRequest:
         return self._sent_at + GATHER_S if self._gathering else None
 
     def send(self, message: a.Message, step_s: float = 0.0) -> None:
-        """Send drafts and settled tokens with the next `flush`, other messages at once; Stop cancels the request."""
+        """Send drafts and final tokens with the next `flush`, other messages at once; Stop cancels the request."""
         match message:
             case a.Drafts() | a.Targets():
                 self._gathering.add(message)

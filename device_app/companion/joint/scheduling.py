@@ -1,4 +1,4 @@
-"""The device's measurements of one joint answer, and its decision to hand the aggregation over (DRAGON, section 5)."""
+"""Measures one joint answer on the device, and decides when the server should decide the tokens (DRAGON, section 5)."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,9 +15,9 @@ CHANGED = 0.1
 
 
 class Scheduling:
-    """Decides for a joint answer when the server should aggregate, and measures the answer's pace.
+    """Decides when the server should aggregate (decide the tokens of) a joint answer, and measures the answer's pace.
 
-    Without `changes`, the aggregating side stays the same. `round_trip_s` returns the current round trip in seconds,
+    Without `changes`, the deciding side stays the same. `round_trip_s` returns the current round trip in seconds,
     None if unknown; `told_s` is the one in the request to the server, 0 if none.
     """
 
@@ -45,11 +45,11 @@ class Scheduling:
             self._measured.others_s = step_us / 1e6
 
     def step_s(self, drafts: Drafting | None) -> float:
-        """Return this device's seconds per draft, needed by a server that may settle tokens; 0 if none is needed."""
+        """Return this device's seconds per draft, needed by a server that may decide tokens; 0 if none is needed."""
         return drafts.latency(len(self._machine.settled)) if self.changes and drafts else 0.0
 
     def gives(self, drafts: Drafting | None) -> bool:
-        """Return whether the device should hand the settling of tokens to the server now."""
+        """Return whether the device should let the server decide the tokens from now on."""
         round_trip_s = self._round_trip_s()
         if not self.changes or round_trip_s is None or drafts is None:
             return False
@@ -57,9 +57,9 @@ class Scheduling:
         return self._measured.gives(self._machine)
 
     def news_s(self) -> float | None:
-        """Return the round trip, in seconds, to send to a server that settles tokens; None if no message is needed.
+        """Return the round trip, in seconds, to send to a server that decides tokens; None if no message is needed.
 
-        None is needed if the round trip differs from the one sent last by at most the share `CHANGED`.
+        No message is needed if the round trip differs from the one sent last by at most the share `CHANGED`.
         """
         now_s = self._round_trip_s()
         if not self.changes or now_s is None or self._machine.aggregates:

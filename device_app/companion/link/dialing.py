@@ -34,7 +34,7 @@ class Parted(NamedTuple):
 
 
 class NoAuthority(OSError):
-    """The file of certificates to trust contains no certificate."""
+    """Raised if the file of certificates to trust contains no certificate."""
 
 
 class _Direct(ClientConnection):

@@ -14,7 +14,7 @@ WELCOME_S = 10.0
 """The most seconds between the connection and the server's welcome."""
 
 MOST_PINGED: Final = 64
-"""The most unanswered pings remembered, for a server that sends other messages but no pongs."""
+"""The maximum number of unanswered pings remembered, for a server that sends other messages but no pongs."""
 
 SMOOTHING: Final = 0.2
 """The weight of the newest measurement in the running mean of the round trip."""

@@ -44,7 +44,9 @@ class Link:
     """The connection to the server. Any thread may call it; `close` ends it."""
 
     def __init__(self, credentials: Credentials, hello: m.Hello, resting: Resting | None = None) -> None:
-        """Start to connect. Without `resting`, no other process avoids a server that broke the protocol."""
+        """Start to connect. `resting` records for all processes that a server broke the protocol; by default, it is in
+        memory.
+        """
         self._credentials, self._hello = credentials, hello
         self._resting = resting or Resting(credentials)
         self._broke = ""

@@ -34,11 +34,11 @@ log.setLevel(logging.CRITICAL)  # failures are raised
 
 
 class NotPaired(LinkError):
-    """This device was not paired. The message names the next step."""
+    """Raised if this device could not be paired with a server. The message names the next step."""
 
 
 class _Elsewhere(NotPaired):
-    """An address leads to no server or to a wrong one; the invitation's other addresses may be right."""
+    """Raised if an address leads to no server or to a wrong one; the invitation's other addresses are tried next."""
 
 
 def pair(invitation: Invitation, name: str) -> tuple[Credentials, str]:

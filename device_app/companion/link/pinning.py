@@ -11,7 +11,7 @@ from shared.pairing.pin import pin_of
 
 
 class OtherKey(ssl.SSLError):
-    """The server's key is not the one that this device was paired with."""
+    """Raised if the server's key is not the one that this device was paired with."""
 
 
 class Context(ssl.SSLContext):

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SentTokens:
-    """The tokens sent, and whether the passages' weight was sent; resending counts nothing twice.
+    """Records what was sent for a joint answer, so that an item that is sent again is not counted twice.
 
-    Drafts, and those with a distribution, are (epoch, position, token); settled tokens are positions.
+    `drafts`, and `distributions` for those sent with a distribution, are (epoch, position, token). `settled` are the
+    positions of final tokens. Also records whether the weight of this device's passages was sent.
     """
 
     weighed: bool = False

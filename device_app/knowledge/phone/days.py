@@ -33,9 +33,11 @@ class Day:
 
 
 def days(listed: List, skip: int, most: int) -> Iterator[Day]:
-    """Yield the days of a log, the newest first, from the entry after the first `skip` to the entry number `most`.
+    """Yield the days of a log with their entries, the newest day first.
 
-    The first day lacks its entries that were skipped. A command that repeats the same page ends the log.
+    Entries are counted from the newest: the first `skip` are left out, and so are those after number `most`.
+
+    The first day lacks its entries that were skipped. If the command returns the same page twice, the log has ended.
     """
     waiting: dict[str, Entry] = {}
     before: date | None = None  # the day yielded last

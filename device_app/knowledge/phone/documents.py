@@ -1,13 +1,17 @@
 """Makes documents of a day's messages, of a day's calls, and of contacts. Pure."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 
 from device_app.english import naming
 from device_app.english.codes import holds_one_time_code
 from device_app.knowledge.directory import ME, Directory
 from device_app.knowledge.phone.entries import Contact, Entry
 from shared.types import Block, Document
+
+_DAY = re.compile(r" (\d{4}-\d\d-\d\d)(?: part \d+)?$")
 
 
 @dataclass(slots=True)
@@ -53,7 +57,7 @@ def of_messages(entries: Sequence[Entry], book: Book) -> tuple[list[Document], i
 
 
 def of_calls(entries: Sequence[Entry], book: Book) -> list[Document]:
-    """Return a day's calls as a record for each person."""
+    """Return a day's calls as documents, one for each person."""
     documents = []
     for thread in _threads(entries, book):
         first, label = thread[0], book.label(thread[0])
@@ -78,6 +82,12 @@ def of_contacts(contacts: Iterable[Contact]) -> list[Document]:
         )
         for name, some in numbers.items()
     ]
+
+
+def day_of(key: str) -> date | None:
+    """Return the day in the key of a stored document of messages or calls; None if the key has none."""
+    match = _DAY.search(key)
+    return date.fromisoformat(match[1]) if match else None
 
 
 def _holds_code(entry: Entry, book: Book) -> bool:

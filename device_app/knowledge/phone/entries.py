@@ -32,7 +32,8 @@ class Entry:
     """A message or a call, with the other person. `at` is local time, as phones give it; `name` is "" if unknown.
 
     `identity` tells entries apart; `thread` is the same for all entries of a conversation or of a number. The `text` of
-    a call has the placeholder `{name}` for the other person's name.
+    a call has the placeholder `{name}` for the other person's name. `moved_to` is the day under which the entry is
+    stored, if that need not be the day of `at`.
     """
 
     identity: str
@@ -42,11 +43,12 @@ class Entry:
     at: datetime
     is_mine: bool
     text: str
+    moved_to: date | None = None
 
     @property
     def day(self) -> date:
         """The local day."""
-        return self.at.date()
+        return self.moved_to or self.at.date()
 
 
 @dataclass(frozen=True, slots=True)

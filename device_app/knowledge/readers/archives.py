@@ -84,7 +84,7 @@ def member(archive: ZipFile, name: str, most: int = MOST_XML) -> bytes:
 
 
 def check_total(archive: ZipFile, names: Iterable[str]) -> None:
-    """Raise UnreadableFile if these members together have more text and markup than memory may hold."""
+    """Raise UnreadableFile if the members of an archive together have more text and markup than memory may hold."""
     sizes = {info.filename: info.file_size for info in archive.infolist()}
     if sum(sizes.get(name, 0) for name in names) > _MOST_TEXT:
         raise UnreadableFile(f"more than {_MOST_TEXT >> 20} MB of text and markup")
@@ -114,7 +114,9 @@ def known_author(name: str) -> str:
 
 @dataclass(slots=True)
 class _Metered:
-    """A stream that raises UnreadableFile after MOST_XML bytes in which no element was yielded."""
+    """A stream for an XML parser that raises UnreadableFile after MOST_XML bytes without a finished element, to bound
+    memory.
+    """
 
     stream: IO[bytes]
     read_since: int = 0

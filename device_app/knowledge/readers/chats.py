@@ -86,7 +86,9 @@ def date_of(record: Mapping[str, Any]) -> datetime | None:
 
 
 def first(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    """Return the first of these fields that has a value, on one line; if the value is an object, its name."""
+    """Return the first of the named fields of a record that has a value, on one line; if the value is an object, its
+    name.
+    """
     for key in keys:
         value = record.get(key)
         if isinstance(value, dict):
@@ -101,7 +103,7 @@ def _day(messages: list[Message]) -> date | None:
 
 
 def _flat(value: Any) -> str:
-    """Return the text of a string, or of a list of strings and objects with text, as some messengers write it."""
+    """Return a message's text, which some messengers write as a list of strings and objects with text."""
     if isinstance(value, dict):
         return next((text for key in _TEXT if (text := _flat(value.get(key)))), "")
     if isinstance(value, list):

@@ -46,7 +46,9 @@ def parse_date(value: object) -> datetime | None:
 
 
 def sane(date: datetime | None) -> datetime | None:
-    """Return the moment; None if its year is so early or late that another time zone would leave the calendar."""
+    """Return the moment; None if it is in the first or last year of `datetime`, where a change of the time zone may
+    fail.
+    """
     return date if date and 1 < date.year < 9999 else None
 
 

@@ -80,7 +80,9 @@ def is_dialogue(lines: Sequence[str]) -> bool:
 
 
 def _sample(lines: Sequence[str]) -> tuple[int, list[_Line]]:
-    """Return how many lines at the start have text, and their messages: if half of them have a time, only these."""
+    """Return the number of lines examined, and the messages in them; if half of the messages have a time, only those
+    with a time.
+    """
     read = ((line, _said(0, line)) for line in lines)
     start = list(islice(((line, said) for line, said in read if said or not _is_heading(line)), _LOOKED_AT))
     said = [message for _, message in start if message]

@@ -55,7 +55,7 @@ def read_epub(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
 
 
 def _chapter(archive: ZipFile, name: str) -> tuple[str, list[tuple[int, str]]] | None:
-    """Return the heading and the lines of a chapter; None if it is missing, copy-protected or no text."""
+    """Return the heading and the lines of a chapter; None if it is missing, copy-protected or not text."""
     try:
         data = member(archive, name)
         page = parse_html(decode_file(data, declared_charset(data)))

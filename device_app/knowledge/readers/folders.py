@@ -1,4 +1,4 @@
-"""Lists the readable files under a folder, safely with link cycles; opens only files without a suffix."""
+"""Lists the readable files under a folder, even if links form a cycle; opens only files without a suffix."""
 
 import os
 import stat

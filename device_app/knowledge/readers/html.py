@@ -93,7 +93,9 @@ class _Region(IntEnum):
 
 
 class _Gap(IntEnum):
-    """The separator between two pieces of text; of several at the same place, the greatest counts."""
+    """The separator between two pieces of text, such as a space or a line end; where several meet, the greatest is
+    used.
+    """
 
     NONE = 0
     BLOCK = 1

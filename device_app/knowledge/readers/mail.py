@@ -71,7 +71,7 @@ def mail_document(data: bytes) -> Document:
 
 
 def people_of(headers: Iterable[str]) -> tuple[str, ...]:
-    """Return every person in these headers, as `name <address>`, once each, in order."""
+    """Return every person in the given headers, as `name <address>`, once each, in order."""
     people: dict[str, None] = {}
     for header in headers:
         try:
@@ -118,7 +118,10 @@ def _date(header: str) -> datetime | None:
 
 
 def _body(message: Message) -> tuple[list[Block], list[str]]:
-    """Return the blocks of a mail's text, which is plain text rather than HTML, and the names of the attachments."""
+    """Return the blocks of a mail's text, and the names of its attachments.
+
+    The text is the mail's plain text if it has any, else its HTML part.
+    """
     plain: list[str] = []
     html: list[str] = []
     attachments: list[str] = []

@@ -8,7 +8,9 @@ from typing import BinaryIO
 from shared.errors import UnreadableFile
 
 MAX_BYTES = 64 << 20
-"""The largest size in bytes of a file read in one piece, and of a single message or line of a container."""
+"""The largest size in bytes of a file that is read in one piece, and of a single mail or line in a file that is
+streamed.
+"""
 
 
 def open_regular(path: Path) -> BinaryIO:

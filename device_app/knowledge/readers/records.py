@@ -30,7 +30,11 @@ _DEEPEST = 12
 
 
 def read_json(path: Path, max_bytes: int) -> Iterator[Document | Omitted]:
-    """Yield a file's chats by day; if none, its texts; else all data as lines `name: value`. Raises UnreadableFile."""
+    """Yield the chats in a JSON file by day; if it has none, its texts; if none either, all data as lines `name:
+    value`.
+
+    Raises UnreadableFile.
+    """
     text = decode_file(read_whole(path, max_bytes))
     try:
         data = json.loads(text)

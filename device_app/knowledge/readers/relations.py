@@ -10,7 +10,10 @@ _RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relat
 
 
 def relations(archive: ZipFile, part: str) -> dict[str, tuple[str, str]]:
-    """Return the parts that a part refers to, as (name, kind) by reference. The part "" is the whole file."""
+    """Return the parts of an Office file that `part` refers to, as (name, kind) by the reference's id.
+
+    The part "" is the whole file.
+    """
     folder = dirname(part)
     name = join(folder, "_rels", part.removeprefix(f"{folder}/") + ".rels")
     if name not in archive.namelist():

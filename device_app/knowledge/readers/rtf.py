@@ -82,17 +82,17 @@ def read_rtf(path: Path, max_bytes: int) -> Iterator[Document]:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The settings within a pair of braces. Text goes `into` the document (""), into a fact, or nowhere (any other
-    name).
+    """The settings that apply within a pair of braces.
 
-    `charset` is "" for that of the file; `level` is that of a heading, 0 for other text.
+    The text goes `into` the document (""), a property such as the title, or nowhere (any other name). `charset` is ""
+    for that of the file; `level` is that of a heading, 0 for other text.
     """
 
     into: str = ""
     charset: str = ""
     level: int = 0
     stand_ins: int = 1
-    """The number of replacement characters that follow a Unicode character, for old programs."""
+    """The number of characters after a Unicode character that stand in for it in old programs, and are skipped."""
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ class _Text:
     _skip: int = 0
     _in_table: bool = False
     _is_optional: bool = False
-    """Whether the next word, if unknown, begins a group to skip."""
+    """Whether the next control word, if it is unknown, begins a group to skip."""
 
     def read(self, data: bytes) -> None:
         """Read the file up to its closing brace. Raises UnreadableFile."""
@@ -215,7 +215,7 @@ class _Text:
             self._group = replace(group, stand_ins=min(max(number, 0), 9))
 
     def _hold(self, data: bytes) -> None:
-        """Keep bytes until the next ones come: in Asian encodings, a character has two."""
+        """Collect bytes until text follows them: in Asian encodings, a character has two bytes."""
         skipped = min(self._skip, len(data))
         self._skip -= skipped
         self._bytes += data[skipped:]

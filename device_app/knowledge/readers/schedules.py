@@ -38,14 +38,14 @@ _MOST_TRIED: Final = 200_000
 """The most days for which the rules of a file are tried: they take a few seconds."""
 
 _FURTHEST: Final = timedelta(days=36525)
-"""The longest time after its start for which the times of a rule with COUNT are computed."""
+"""The longest time after an event's start for which the times of a rule with COUNT are computed."""
 
 _LONGEST: Final = timedelta(days=3660)
 """The longest duration of an event; a longer one is cut to it."""
 _LONGEST_ZONE: Final = 5_000
 """The most characters of a time zone's definition that is kept."""
 _UNITS: Final = {"YEARLY": 60, "MONTHLY": 30, "WEEKLY": 7, "DAILY": 1, "HOURLY": 1}
-"""For each frequency, the number of days of a rule that take as long to try as one day of a daily rule."""
+"""How many days are tried for a rule of each frequency in the time that a daily rule takes for one day."""
 
 _BY_DAY_OF_YEAR: Final = {"BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY"}
 """The parts that are refused in an hourly rule, as each hour of whole years would be tried."""
@@ -197,7 +197,7 @@ def _explicit(parts: dict[str, list[Any]], start: datetime) -> dict[str, list[An
 
 
 def _moments(component: Component, name: str, start: Moment, here: tzinfo | None) -> Iterator[Moment]:
-    """Yield the times in a list property, as days if the event is all-day."""
+    """Yield the times in a property that lists times (such as EXDATE), as days if the event is all-day."""
     for value in values_of(component, name):
         with suppress(*BROKEN):
             for listed in value.dts if hasattr(value, "dts") else [value]:

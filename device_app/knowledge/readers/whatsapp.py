@@ -43,8 +43,8 @@ def _matched(line: str) -> re.Match[str] | None:
 def _day_first(matches: Sequence[re.Match[str]]) -> bool:
     """Return whether dates have the day before the month, which depends on the phone's country.
 
-    In the right order, all dates are valid and rise. If they do so in both orders, the month is first only if times
-    have AM and PM.
+    In the right order, all dates are valid and ascending. If they are so in both orders, the month is first only if
+    times have AM and PM.
     """
     disorder = {}
     for day_first in (True, False):

@@ -142,7 +142,7 @@ def _strings(archive: ZipFile, part: str) -> list[str]:
 
 
 def _words(entry: Element) -> str:
-    """Return the text of a cell, without the readings that Japanese workbooks add."""
+    """Return the text of a cell, without the phonetic guides (furigana) that Japanese workbooks add."""
     silent = {id(run) for reading in _named(entry, "rPh") for run in reading.iter()}
     return "".join(run.text or "" for run in _named(entry, "t") if id(run) not in silent)
 

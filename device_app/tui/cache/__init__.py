@@ -1,1 +1,1 @@
-"""The cache screen: kept answers and states, the savings, suggested questions, and limits."""
+"""The cache screen: kept answers and attention states, the savings, suggested questions, and limits."""

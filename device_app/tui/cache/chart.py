@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 REST = "░"
-"""The character for the part of a column above its value."""
+"""The character that fills a bar of the chart from its value up to the whole of which the value is a part."""
 
 
 def columns(values: Sequence[float], whole: Sequence[float], height: int) -> list[str]:
-    """Return a bar chart as `height` lines from the top: one column per value, scaled to the largest `whole`.
+    """Return a bar chart as `height` lines from the top: one column per value, scaled to the largest number in `whole`.
 
-    Light shade fills a column from its value up to its own `whole`. Every value above zero is visible.
+    `whole` has a number for each value, of which the value is a part: light shade fills the column from the value up to
+    that number. Every value above zero is visible.
     """
     top = max(whole, default=0.0)
     parts = [_column(value, full, top, height) for value, full in zip(values, whole, strict=True)]

@@ -72,7 +72,7 @@ class CacheControl(AreaScreen):
             self._reload_if_shown()
 
     def action_clear(self, what: str = "") -> None:
-        """Clear answers, states or both, after the person confirms."""
+        """Delete the kept answers, the attention states or both, after the person confirms."""
         if what not in ("", "answers", "states"):
             self._announce("Choose what to clear: /clear answers, /clear states, or /clear for both", "warning")
         else:

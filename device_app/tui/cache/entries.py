@@ -45,7 +45,7 @@ def _state(entry: Entry) -> Content:
 
 
 def state(entry: Entry) -> str:
-    """Return why the entry would not serve a question now; "" if no reason is known."""
+    """Return why a kept answer would not be given to a question now; "" if no reason is known."""
     if entry.failed:
         return "could not be answered"
     if entry.stale:
@@ -109,7 +109,7 @@ _WHY = {
 
 
 def weighed(candidates: Sequence[Weighed]) -> Content:
-    """Return whether each candidate's answer would be used if the shown question were asked now."""
+    """Return, for each kept answer compared, whether it would be given if the shown question were asked now."""
     if not candidates:
         return Content.styled("\nThis answer was deleted meanwhile.", "$warning")
     lines = [Content(), heading("If you asked this question now")]

@@ -35,7 +35,7 @@ class KeptList(Vertical):
     ]
 
     class Chosen(Message):
-        """The message that the person chose an entry to see it in full."""
+        """The message, sent to the screen, that the person chose an entry to see it in full."""
 
         def __init__(self, kept: KeptList, key: int) -> None:
             super().__init__()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from device_app.tui.edge.overview import Overview
 
 ROOMY = 36
-"""The height in rows from which on plots are drawn higher."""
+"""The height of the screen in rows from which the plots are drawn higher."""
 
 
 class Panel(Static):

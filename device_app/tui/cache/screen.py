@@ -159,7 +159,7 @@ class CacheScreen(CacheControl):
         self._answers.filter.value = words
 
     def action_cache_states(self, words: str = "") -> None:
-        """Show the kept states, filtered by words if given."""
+        """Show the kept attention states, filtered by words if given."""
         self.action_view("states")
         self._states.filter.value = words
 
@@ -204,7 +204,7 @@ class CacheScreen(CacheControl):
     # Keys
 
     def on_descendant_focus(self) -> None:
-        """Update the states: letters act as keys unless a field or a filtered list has the focus."""
+        """Update which keys are available: letters act as keys unless a field or a filtered list has the focus."""
         self._show_states()
 
     def _show_states(self) -> None:

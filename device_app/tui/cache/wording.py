@@ -21,9 +21,9 @@ MOST_DAYS = 30
 _GAUGE = 20
 PLOT_ROWS = 3
 _DAY = 2
-"""The columns of a day in a plot, including a gap."""
+"""The width of a day's bar in a plot, in columns, including a gap."""
 _LABEL = 5
-"""The columns of the scale at the left of a plot."""
+"""The width of the scale at the left of a plot, in columns."""
 
 
 def duration(ms: float) -> str:
@@ -74,7 +74,8 @@ def plot(
 ) -> Content:
     """Return a heading, a bar for each of the last days up to today, and a scale.
 
-    `title` is the heading and the total beside it. Each bar is `values` of a day within its `whole`, shaded above.
+    `title` is the heading and the total beside it. Each bar shows a day's number from `values`, and in a lighter shade
+    the number from `whole` of which that is a part.
     """
     lines = [Content.assemble(heading(title[0]), (f"  {title[1]}", "$quiet"))]
     top = rounded(max(whole, default=0))
@@ -164,7 +165,10 @@ def _next(ahead: Ahead) -> list[str]:
 
 
 def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
-    """Return a phrase for the data that clearing would delete; `layers`: whether "answers" and "states" are cleared."""
+    """Return a phrase for the data that clearing the caches would delete.
+
+    `layers` says for "answers" and "states" whether that cache is cleared.
+    """
     kept, states, parts = overview.answers, overview.states, []
     if layers["answers"]:
         parts.append(f"{counted(kept.entries, 'saved question')} ({size(kept.bytes)})")
@@ -174,7 +178,7 @@ def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
 
 
 def is_clear(overview: Overview, layers: Mapping[str, bool]) -> bool:
-    """Return whether clearing these caches, as in `forecast`, would delete nothing."""
+    """Return whether clearing the chosen caches would delete nothing; `layers` is as in `forecast`."""
     kept, states = overview.answers.entries, overview.states.slices
     return not (layers["answers"] and kept) and not (layers["states"] and states)
 

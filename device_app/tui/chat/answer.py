@@ -55,7 +55,7 @@ class Part(Markdown):
 
 
 class Folded(Widget):
-    """A blank placeholder of about the same height, in place of a part that is far from the view."""
+    """A blank placeholder for a part of an answer that is far from the view, of about the same height."""
 
     blank = True
 

@@ -60,7 +60,7 @@ class Asking(AnswerActions):
         return self.app.screen is self and any(first.display for first in self.query(FirstRun))
 
     def choices(self) -> Sequence[str]:
-        """Return the texts that the keys 1, 2, 3 … send while nothing is typed."""
+        """Return the texts, such as suggested questions, that the keys 1, 2, 3 … send while nothing is typed."""
         offers = (*self.query(FirstRun), *self.query(Suggestions))
         return next((offer.choices for offer in offers if offer.display and offer.choices), ())
 
@@ -76,7 +76,7 @@ class Asking(AnswerActions):
         return frozenset(states)
 
     def refresh_states(self) -> None:
-        """Update the states of the footer."""
+        """Update the app's states in the footer, which decide the keys that it shows."""
         self.status.states = self.states()
 
     async def _ask(self, question: str, *, instead_of: TurnView | None = None, **asked: Unpack[Asked]) -> None:
@@ -170,7 +170,7 @@ class Asking(AnswerActions):
             await self._ask(last.question, instead_of=last, fresh=True, model_only=model_only)
 
     async def action_model_only(self, question: str = "") -> None:
-        """Let the model alone answer this question, or answer the last question again in its place."""
+        """Let the model answer without passages: the given question, or else the last one, whose answer it replaces."""
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         if question or last:
             await self._ask(question or (last.question if last else ""), instead_of=last, model_only=True)
@@ -178,9 +178,9 @@ class Asking(AnswerActions):
             self._announce("Type your request after the command: /model-only REQUEST")
 
     async def action_send(self, question: str = "") -> None:
-        """Let the server's model also answer this question, or the last question, in its place.
+        """Let the server's model answer, too: the given question, or the last one, whose turn the answer replaces.
 
-        The person has to agree.
+        The request is shown first, and the person has to agree.
         """
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         request = question or (last.question if last else "")
@@ -204,7 +204,11 @@ class Asking(AnswerActions):
         await self._ask(request, instead_of=instead_of, model_only=True, send=True)
 
     async def action_together(self, question: str = "") -> None:
-        """Ask for a joint answer of device and server to this or the last question. The person has to agree once."""
+        """Let device and server write an answer together: to the given question, or to the last one, whose turn it
+        replaces.
+
+        The person has to agree once.
+        """
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         if not question and last is None:
             self._announce("Type your question after the command: /together QUESTION")

@@ -63,7 +63,7 @@ class Composer(TextArea):
             self.text = text
 
     class Refused(Message):
-        """The message that the text is too long to be sent."""
+        """The message, sent to the screen, that the text is too long to be sent."""
 
         def __init__(self, characters: int) -> None:
             super().__init__()

@@ -41,7 +41,7 @@ class Letters(Folding, Forwards):
 
     @property
     def holds(self) -> bool:
-        """Whether a letter is held back now."""
+        """Whether a typed letter is held back, as it is not yet clear whether it acts as a key or begins a question."""
         return bool(self._held)
 
     def _let_go(self) -> str:

@@ -10,7 +10,10 @@ from markdown_it.token import Token
 
 MOST_CHARACTERS = 3_000
 MOST_WIDGETS = 60
-"""The limits of a piece, which if possible ends before exceeding them: at a block, or at an item of a list."""
+"""The most characters and widgets of a piece of an answer.
+
+A piece ends before it exceeds them, if possible: at a block, or at an item of a list.
+"""
 
 WHILE_WRITTEN = 12
 """The most widgets of a piece while text is added, lower because each word recreates all widgets of a list."""
@@ -23,7 +26,10 @@ _WIDGETS = {"list_item_open": 3, "hr": 1, "fence": 2, "code_block": 2, "table_op
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One or more Markdown blocks. `goes_on`: the piece ends inside a list. `plain`: show it as unrendered text."""
+    """A piece of an answer: one or more Markdown blocks. `goes_on`: the piece ends inside a list.
+
+    `plain`: show it as unrendered text.
+    """
 
     text: str
     goes_on: bool = False

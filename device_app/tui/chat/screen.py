@@ -106,7 +106,7 @@ class ChatScreen(ConversationActions):
     # States and actions
 
     def on_descendant_focus(self) -> None:
-        """Update the states, as the focus decides which keys are available."""
+        """Update which keys are available, as that depends on the focus."""
         self.refresh_states()
 
     async def action_perform(self, action_id: str, given: str = "") -> None:

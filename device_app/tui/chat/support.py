@@ -80,7 +80,9 @@ class Support(Static):
             self.progress(f"reading {counted(len(sources), 'passage')}{whose}")
 
     def turn(self, turn: Turn, advice: tuple[str, ...] = ()) -> None:
-        """Show all facts about a finished turn, and `advice` if no answer was found; or that the turn was stopped."""
+        """Show all facts about a finished turn, with `advice` if no answer was found, or that the person stopped the
+        turn.
+        """
         now = self._clock()
         if turn.complete and turn.record:
             self._show(lambda width: about(turn.record, width, now, advice, shows_guess=self._shows_guess))

@@ -27,7 +27,7 @@ MOST = 24
 """The most turns that stay mounted when further turns are added, which limits the memory of a long conversation."""
 
 Load = Callable[[Sequence[int]], Awaitable[Sequence["Turn"]]]
-"""The type of a function that reads the turns with these ids, in their order. It raises StoreError."""
+"""The type of a function that reads the turns with the given ids, in the order of the ids. It raises StoreError."""
 
 
 class Transcript(Letters):
@@ -60,7 +60,7 @@ class Transcript(Letters):
 
     @property
     def views(self) -> list[TurnView]:
-        """The turns that are mounted."""
+        """The turns (questions with answers) that have widgets now."""
         return list(self.query_children(TurnView))
 
     @property
@@ -70,7 +70,7 @@ class Transcript(Letters):
         return self._selected if self._selected in views else views[-1] if views else None
 
     async def show(self, turns: Sequence[int], chosen: int | None = None) -> None:
-        """Show the turns with these ids in place of the present ones, and select `chosen`, or scroll to the end.
+        """Show the turns with the given ids in place of the present ones, and select `chosen`, or scroll to the end.
 
         Raises StoreError.
         """
@@ -114,7 +114,7 @@ class Transcript(Letters):
             await self.show((*self._earlier, *_ids(self.views), *self._later))
 
     async def take_back(self, view: TurnView) -> None:
-        """Remove `view`, and show the turns in its place that it had replaced. Raises StoreError."""
+        """Remove the turn `view`, and show again the turns that it had replaced. Raises StoreError."""
         mounted = _ids(other for other in self.views if other is not view)
         first, *others = view.instead_of
         await self.show((*self._earlier, *mounted, *view.instead_of), first if others else None)

@@ -58,7 +58,7 @@ class TurnView(Vertical):
         yield self.support
 
     def on_mount(self) -> None:
-        """Show the stored turn's sources and figures or, for a new question, that the search of the files has begun."""
+        """Show the stored turn's sources and figures or, for a new question, that the files are being searched."""
         if self.turn:
             self.support.turn(self.turn)
         else:

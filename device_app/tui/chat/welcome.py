@@ -42,7 +42,7 @@ class Welcome(Vertical):
         self.is_shown = False
 
     def compose(self) -> ComposeResult:
-        """Yield the welcome text, then the first run."""
+        """Yield the welcome text, then the widget that offers folders to read on the first run."""
         yield self._shown
         yield self._first_run
 
@@ -71,7 +71,7 @@ class Welcome(Vertical):
         self._show()
 
     def miss(self, missing: messages.Missing) -> None:
-        """Show which models are missing."""
+        """Show which models are missing, and how to download them."""
         size = f" ({missing.size / 1e6:,.0f} MB)" if missing.size else ""
         self._models = Content.assemble(
             ("Models to download: ", "$warning"),
@@ -95,7 +95,7 @@ class Welcome(Vertical):
         self._show()
 
     def link(self, *, connected: bool) -> None:
-        """Show whether a companion server can be asked."""
+        """Show whether the companion server can be asked, when the link to it changes."""
         self._connected = connected
         self._show()
 

@@ -52,7 +52,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A kept question, its cosine with the asked one, whether its answer would be given to that, and why or why not."""
+    """A kept question compared with a new one: their cosine, whether its answer fits the new one, and why."""
 
     question: str
     similarity: float
@@ -61,7 +61,7 @@ class Weighed:
 
 
 class Answers:
-    """The thread that answers questions. `post` takes messages from any thread."""
+    """The thread that answers questions. `post` sends messages to the app and may be called from any thread."""
 
     def __init__(self, open_device: Callable[[], Device], post: Post) -> None:
         self._thread = DeviceThread("answers", open_device, nice=ANSWERS)
@@ -140,18 +140,18 @@ class Answers:
             self._submit(self._let_go)
 
     def reopen(self) -> None:
-        """Load the settings again before the next question."""
+        """Load the settings again before the next question is answered."""
         if self._typing:
             self._typing.forget()
         self._thread.reopen()
         self.start()
 
     async def lend(self, work: Callable[[Device], Result]) -> Result:
-        """Run the work on the device with the loaded models; return its result or raise its error."""
+        """Run `work` on the device with the loaded models, in its own thread; return the result or raise the error."""
         return await self._thread.run(work)
 
     def begin(self, work: Callable[[Device], Result]) -> Future[Result]:
-        """Submit work for the device with the loaded models. The work has to end soon once `is_awaited` is true."""
+        """Submit `work` for the device with the loaded models; it has to end soon once `is_awaited` is true."""
         return self._thread.submit(work)
 
     @property

@@ -55,7 +55,7 @@ class Caches:
         return await self._thread.run(lambda device: read_overview(device, today, days))
 
     async def worker(self) -> Worker:
-        """Return the state of the daemon."""
+        """Return the state of the background process that fills the caches (the daemon)."""
 
         def read(device: Device) -> Worker:
             from device_app.commands.work import worker
@@ -93,14 +93,16 @@ class Caches:
         return await self._thread.run(some)
 
     async def passages(self, words: str) -> Sequence[int]:
-        """Return the ids of passages with kept states that contain all the words, the most used first.
+        """Return the ids of the passages with kept attention states that contain all the words, the most used first.
 
         The id 0 stands for the instructions in every prompt.
         """
         return await self._thread.run(lambda device: _records(device).passages(words))
 
     async def some_states(self, passages: Sequence[int]) -> Sequence[PassageStates]:
-        """Return the kept states of these passages, in that order; passages that no longer exist are left out."""
+        """Return the kept attention states of the given passages, in that order; passages that no longer exist are left
+        out.
+        """
 
         def some(device: Device) -> Sequence[PassageStates]:
             by_id = _records(device).states(passages)
@@ -109,11 +111,12 @@ class Caches:
         return await self._thread.run(some)
 
     async def states(self, passage: int) -> States | None:
-        """Return a passage's kept states; None if they no longer exist."""
+        """Return a passage's kept attention states; None if they no longer exist."""
         return await self._thread.run(lambda device: _states(device, passage))
 
     async def weigh(self, entry: int) -> Sequence[Weighed]:
-        """Return the kept answers that would be compared with the entry's question now, the entry's own first.
+        """Return the kept answers that would be compared if the question of an entry were asked now, the entry's own
+        first.
 
         Return [] if the entry was deleted.
         """
@@ -136,7 +139,7 @@ class Caches:
         return evicted
 
     async def clear(self, *, answers: bool, states: bool) -> tuple[int, int]:
-        """Delete answers, states or both; return how many of each. Raises NotWritable."""
+        """Delete kept answers, kept attention states or both; return how many of each. Raises NotWritable."""
 
         def clear(device: Device) -> tuple[int, int]:
             from device_app.commands.caches import clear

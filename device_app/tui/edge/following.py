@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Following:
-    """Follows the link of one device at a time. `post` takes messages from any thread."""
+    """Follows the link of one device at a time. `post` sends messages to the app and may be called from any thread."""
 
     def __init__(self, post: Callable[[Any], object]) -> None:
         self._post = post
@@ -30,7 +30,7 @@ class Following:
         self._lock = Lock()
 
     def expect(self, device: Device) -> None:
-        """Post the state that `follow` will lead to, connecting or no server, as the model may be loaded late."""
+        """Post the state to which `follow` will lead (connecting, or no server), as `follow` may come much later."""
         if device is not self._device:
             self._watching.close()  # of the earlier device, whose link is closed
             self._device, self._file, self._kept = None, device.paths.link, _stamp(device.paths.link)

@@ -30,7 +30,10 @@ Result = TypeVar("Result")
 
 
 class Reader:
-    """The thread that reads files. `post` takes messages from any thread; `answering` returns True during an answer."""
+    """The thread that reads files.
+
+    `post` sends messages to the app and may be called from any thread; `answering` returns True during an answer.
+    """
 
     def __init__(
         self,
@@ -135,7 +138,7 @@ class Reader:
         return removed
 
     def _run(self, device: Device, *, everything: bool = False) -> None:
-        """Read all queued paths, and for `everything` the remembered folders too, until the run is stopped."""
+        """Read all queued paths, and with `everything` the remembered folders too, until the run is stopped."""
         from device_app.ahead.reading import go_on
 
         try:
@@ -160,7 +163,7 @@ class Reader:
         return self._paused.is_set() or self._asides > 0
 
     def _announce(self, only: Collection[Phase] = (), /, **news: Any) -> None:
-        """Update `reading` and post it; with phases given, only if the present phase is one of them."""
+        """Update the progress in `reading` and post it; with phases in `only`, do so only during these phases."""
         with self._lock:
             if only and self.reading.phase not in only:
                 return

@@ -1,4 +1,6 @@
-"""Reads the person's knowledge: folders, their files, and a file's passages. Never waits for a model."""
+"""Reads what is stored about the person's files: folders, their files, and a file's
+passages. Never waits for a model.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class Known:
-    """Read access to the knowledge, in a thread of its own. Every method raises StoreError."""
+    """Read access to what was read from the person's files, in a thread of its own. Every method raises StoreError."""
 
     def __init__(self, open_device: Callable[[], Device]) -> None:
         self._thread = DeviceThread("known", open_device)
 
     async def totals(self) -> Totals:
-        """Return the totals of the knowledge."""
+        """Return the numbers of stored folders, files, documents, passages and skipped files."""
         return await self._thread.run(lambda device: device.knowledge.totals())
 
     async def holdings(self, words: str, limit: int, offset: int) -> Sequence[Holding]:

@@ -20,8 +20,8 @@ class Overview:
     """The state of the caches at one moment, with an entry for each of the last days, today the last.
 
     `answers` are the totals of kept answers, `states` those of kept attention states; `qa_limit` and `kv_limit` are
-    their limits in bytes. `threshold` is the least similarity of questions with which a kept answer serves. `ahead` is
-    the work left to do ahead of questions, `passages` the number of passages in the knowledge.
+    their limits in bytes. `threshold` is the least similarity of two questions that lets one use the other's kept
+    answer. `ahead` is the work left to do ahead of questions, `passages` the number of passages in the knowledge.
     """
 
     days: Sequence[Day]

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Parts:
     """The parts of `tui/edge`. `open_device` opens a device for each thread, with the current settings.
 
-    `to_chat` and `to_app` take messages from any thread; `answering` returns whether the app is answering.
+    `to_chat` and `to_app` send messages to the screens and may be called from any thread; `answering` returns whether
+    the app is answering.
     """
 
     def __init__(

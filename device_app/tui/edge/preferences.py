@@ -36,9 +36,9 @@ class Preference:
 class Model:
     """A model that can be chosen, of the `kind` "engine" (it writes answers) or "embedder".
 
-    `address` is its name in commands and settings, a file's `file:PATH`. `size` is the bytes to download; 0 if unknown.
-    `state` says whether its files are "present", "missing" or "damaged"; `used`, whether it is in use. `forecast` is
-    the memory and disk space that it takes.
+    `address` is its name in commands and settings; `file:PATH` for a file. `size` is the bytes to download; 0 if
+    unknown. `state` says whether its files are "present", "missing" or "damaged"; `used`, whether it is in use.
+    `forecast` is the memory and disk space that it takes.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """All models, and in bytes what the caches hold on disk (`held`) and may hold (`limit`)."""
+    """All models that can be chosen, and in bytes what the caches occupy on disk (`held`) and may occupy (`limit`)."""
 
     models: Sequence[Model]
     held: int

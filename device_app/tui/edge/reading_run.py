@@ -34,7 +34,7 @@ _ENOUGH = 400
 
 
 class Tell(Protocol):
-    """The type of a callback that updates a `Reading`; with phases given, only if the present phase is one of them."""
+    """The type of a callback that updates the progress (`Reading`); with phases given, only during these phases."""
 
     def __call__(self, only: Collection[Phase] = (), /, **news: Any) -> None: ...
 
@@ -42,7 +42,7 @@ class Tell(Protocol):
 class ReadingRun:
     """One run of reading files. `announce` updates the progress on the screen.
 
-    `is_stopped` returns whether the run has to end; `wait` waits for the given seconds, but no longer than until then.
+    `is_stopped` returns whether the run has to end; `wait` waits for the given seconds, or until the run has to end.
     `answering` returns whether the app is answering a question. `pause` is called when the person has paused the run
     from a phone's notification.
     """
@@ -64,7 +64,10 @@ class ReadingRun:
         self._offers_questions = False
 
     def read(self, device: Device, paths: Sequence[Path]) -> None:
-        """Read these paths. Raises GaveWay if the run is stopped, and errors of the reading."""
+        """Read the files and folders at the given paths.
+
+        Raises GaveWay if the run is stopped, and errors of the reading.
+        """
         from device_app.ahead.reading import BATCH_PASSAGES, InPieces, go_on
         from device_app.commands import knowledge
         from device_app.system.awake import awake

@@ -24,13 +24,13 @@ CONTEXT_PASSAGES = 2
 
 
 class Records:
-    """Read access to the store, in a thread of its own. Every method raises StoreError."""
+    """Read access to conversations, turns and passages, in a thread of its own. Every method raises StoreError."""
 
     def __init__(self, open_device: Callable[[], Device]) -> None:
         self._thread = DeviceThread("records", open_device)
 
     async def totals(self) -> Totals:
-        """Return the totals of the knowledge."""
+        """Return the numbers of stored folders, files, documents, passages and skipped files."""
         return await self._thread.run(lambda device: device.knowledge.totals())
 
     async def conversations(self, limit: int, offset: int = 0) -> Sequence[Conversation]:

@@ -7,7 +7,6 @@ import threading
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 
 from shared.errors import NotWritable
 from storage.paths import Paths
@@ -16,6 +15,8 @@ from storage.private import write_private
 
 def report(what: str, tasks: Sequence[str]) -> str:
     """Write `what` went wrong, task names and all threads' stacks to a file; return its path, or why there is none."""
+    from importlib.metadata import version
+
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     lines = [
         f"{datetime.now(UTC).isoformat(timespec='seconds')} {what}",

@@ -18,7 +18,7 @@ LIMIT = 30
 
 
 class Searches:
-    """Searches in a thread of its own. Every method raises StoreError."""
+    """Searches files and conversations for the app, in a thread of its own. Every method raises StoreError."""
 
     def __init__(self, open_device: Callable[[], Device]) -> None:
         self._thread = DeviceThread("search", open_device)

@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.01
 _GAP_S, _PIECE_S = 0.3, 0.1
-"""The assumed seconds between two key presses and per model batch, before the first measurement of each."""
+"""The seconds assumed between two key presses, and for a model batch, until the first one of each is measured."""
 
 _FORGETS = 0.8
 """The factor by which the estimated batch time shrinks with each key press during which no batch starts."""
 
 _RESTS_S = 30.0
-"""Seconds after which reading is tried again if load, power, a budget, a pause or a full disk forbade it."""
+"""Seconds after which reading ahead is tried again if load, power, a budget, a pause or a full disk forbade it."""
 
 _MOST_GAP_S = 1.0
 """The longest gap between keys, in seconds, that counts for the estimated typing speed."""
 
 
 _WHOLE_PIECE = 24
-"""The number of tokens from which a batch counts in the estimate of a batch's time."""
+"""The least number of tokens of a batch whose time is used to estimate the time of a batch."""
 
 
 class Lender(Protocol):
@@ -66,7 +66,7 @@ class Lender(Protocol):
 
 @dataclass(slots=True)
 class _Batch:
-    """A model batch: the time when it `began`, and the tokens that the reading had computed before it."""
+    """A batch of tokens that the model computes: when it `began`, and how many tokens were computed before it."""
 
     began: float = 0.0
     tokens: int = 0
@@ -74,7 +74,9 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The settings when the first key of a question was pressed; `plan` is how its answer will be written."""
+    """The device's paths and settings when the first key of a question was pressed; `plan` is how its answer will be
+    written.
+    """
 
     paths: Paths
     settings: Settings
@@ -150,8 +152,10 @@ class Typing:
     def forget(self) -> None:
         """Drop the passages read for the question being typed, and read again, as settings or the model changed."""
         with self._changed:
+            dropped = self._question
             self._not_before = -math.inf
             self._forget()
+        self._count(dropped)
 
     def close(self) -> None:
         """End the thread that prepares for questions."""
@@ -159,6 +163,12 @@ class Typing:
             self._closed = True
             self._question.ended.set()
             self._changed.notify()
+        self._count(self._question)
+
+    def _count(self, question: _Question) -> None:
+        """Count the passages read for a question that is not sent, once the reading has ended."""
+        if question.draft.text or question.read.readings:
+            self._lender.begin(partial(_count_unsent, question.read))
 
     def _forget(self) -> None:
         question, self._question = self._question, _Question()
@@ -245,9 +255,9 @@ class Typing:
         return reading, device.begin_loading().result().engine.info.parameters
 
     def _gives_way(self, question: _Question, batch: _Batch, tokens: int) -> bool:
-        """Return whether the reading has to stop, with this many tokens done; wait while a key press is imminent.
+        """Return whether reading ahead has to stop, with this many tokens done; wait while a key press is imminent.
 
-        `batch` is the one that has just ended.
+        `batch` is the batch of tokens that has just ended.
         """
         if tokens - batch.tokens >= _WHOLE_PIECE:
             self._piece_s += (self._clock() - batch.began - self._piece_s) / 2
@@ -266,6 +276,13 @@ class Typing:
 
 def _rules(device: Device) -> _Rules:
     return _Rules(device.paths, device.settings, device.options().plan)
+
+
+def _count_unsent(read: ReadWhileTyping, device: Device) -> None:
+    from device_app.answering.records import Records
+
+    if read.readings:
+        Records(device.conversations, device.qa_bank).count_typing(read, ())
 
 
 def _allowance() -> Allowance:

@@ -1,1 +1,1 @@
-"""The knowledge screen: files that were read, are being read or could not be read; and the first run."""
+"""The knowledge screen: files that were read, are being read or could not be read. Also the app's first run."""

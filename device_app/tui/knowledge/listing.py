@@ -37,7 +37,7 @@ class Filter(Input):
 
 
 class Listing(Vertical):
-    """Folders and single files, or the files `inside` one folder; `totals` are the totals of the whole knowledge.
+    """A list of folders and single files, or of the files `inside` one folder; `totals` are those of everything read.
 
     `trying` awaits work that may fail; `named` formats a path for display.
     """

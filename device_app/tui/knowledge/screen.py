@@ -140,7 +140,7 @@ class KnowledgeScreen(AreaScreen):
         self._listing.begin_filter(words)
 
     def on_descendant_focus(self) -> None:
-        """Update the states: letters act as keys unless an input has the focus."""
+        """Update which keys are available: letters act as keys unless an input has the focus."""
         self._show_states()
 
     def action_back(self) -> None:

@@ -25,7 +25,7 @@ class ReadingView(Static):
         self._draw(event.size.width)
 
     def settle(self) -> None:
-        """Clear the summary of a finished run."""
+        """Remove the summary that is shown once reading has finished."""
         if self._reading.phase is Phase.DONE:
             self._follow(Reading())
 

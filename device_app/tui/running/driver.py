@@ -19,7 +19,7 @@ from device_app.tui.opening import ALTERNATE, Opening
 from device_app.tui.running.ending import Ending
 
 _WAITS_S = 10.0
-"""Seconds after which keys are read even without a composer, so that ^q works."""
+"""Seconds after which keys are read even if the app has no input field (composer) yet, so that ^q works."""
 
 _GIVEN_BACK = (
     "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l"

@@ -53,7 +53,7 @@ class Ending:
     terminal: TerminalDriver | None = None
     fault: Fault | None = None
     has_ended = False
-    """Whether the app itself has ended, so that only its threads still have to end."""
+    """Whether the app has ended, so that the process only waits for its threads."""
 
     def __init__(self, app: App[Any], report: Report) -> None:
         self._app, self._report = app, report
@@ -175,7 +175,7 @@ class Ending:
         self._cut_off(1 if self.fault else code)
 
     def _cut_off(self, code: int) -> None:
-        """End the process after restoring the terminal and printing the fault."""
+        """End the process at once, after restoring the terminal and printing the fault."""
 
         def last() -> None:
             if self.terminal:

@@ -49,7 +49,8 @@ class Silence:
 class Grace:
     """Counts the checks since the app was asked to end, to decide when the app has to be killed.
 
-    `stuck` counts those of an app that waits for no disk and is idle or in an endless loop, `slow` all timely ones.
+    `stuck` counts the checks at which the app waits for no disk and is idle or in an endless loop, `slow` all timely
+    ones.
     """
 
     stuck: Silence = field(default_factory=lambda: Silence(GRACE_LOOKS))

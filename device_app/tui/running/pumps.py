@@ -29,23 +29,28 @@ def on_each_message(call: Callable[[], None]) -> bool:
 
 
 def running(app: App[Any]) -> list[MessagePump]:
-    """Return the pumps of all screens and their widgets that have not ended."""
+    """Return the pumps (message loops) of all screens and their widgets that have not ended."""
     nodes = (node for screen in app.screen_stack for node in screen.walk_children(with_self=True))
     return [node for node in nodes if node.is_running]
 
 
 def died(before: Iterable[MessagePump]) -> MessagePump | None:
-    """Return the first of these pumps that has ended although nothing closed it; None if there is none."""
+    """Return the first of the pumps (message loops of widgets) that has ended although nothing closed it; None if there
+    is none.
+    """
     return next((pump for pump in before if not pump.is_running and not getattr(pump, "_closing", True)), None)
 
 
 def ended_alone(app: App[Any]) -> bool:
-    """Return whether the app's own pump died, rather than being closed. Valid only once the app has ended."""
+    """Return whether the app's own pump (message loop) died, rather than being closed.
+
+    Valid only once the app has ended.
+    """
     return app.return_code is None and not getattr(app, "_closed", True)
 
 
 def needed(app: App[Any]) -> Iterator[MessagePump]:
-    """Yield the pumps that handle a pressed key: those of the app, the current screen and the focused widget."""
+    """Yield the pumps (message loops) that handle a key: of the app, the current screen and the focused widget."""
     yield app
     if app.screen_stack:
         yield app.screen

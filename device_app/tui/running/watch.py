@@ -15,7 +15,11 @@ from device_app.tui.running.liveness import EVERY_S, PUMP_LOOKS, Fault, Silence
 
 
 async def watch(app: App[Any], beat: Callable[[], None]) -> Fault | None:
-    """Check the app until it is about to end (returns None) or a fault is found. Each check calls `beat`."""
+    """Check that the app handles messages until it is about to end (then return None) or is found frozen (then return
+    the fault).
+
+    Each check calls `beat`.
+    """
     loop = asyncio.get_running_loop()
     asked: dict[MessagePump, _Asked] = {}
     before: list[MessagePump] = []
@@ -36,7 +40,9 @@ async def watch(app: App[Any], beat: Callable[[], None]) -> Fault | None:
 
 @dataclass(slots=True)
 class _Asked:
-    """A call that a pump was asked to make as a sign of life: whether it did, and the checks since it was asked."""
+    """A call that a widget's message loop has to make as a sign of life: whether it was made, and the checks since it
+    was requested.
+    """
 
     silence: Silence = field(default_factory=lambda: Silence(PUMP_LOOKS))
     answered: bool = True

@@ -74,7 +74,7 @@ class SearchScreen(AreaScreen):
             self.on_input_changed()  # reads what later keys need
 
     def states(self) -> frozenset[AppState]:
-        """Return no states, as every letter is typed into the field."""
+        """Return no app states: in particular, letters do not act as keys, but are typed into the field."""
         return frozenset()
 
     def begin(self, words: str) -> None:

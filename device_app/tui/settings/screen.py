@@ -108,7 +108,7 @@ class SettingsScreen(AreaScreen):
         self._filter.value = words
 
     def states(self) -> frozenset[AppState]:
-        """Return no states, as letters go to the filter."""
+        """Return no app states: in particular, letters do not act as keys, but go to the filter."""
         return frozenset()
 
     # The list

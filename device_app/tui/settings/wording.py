@@ -123,7 +123,7 @@ def takes(model: Model, shelf: Shelf) -> Content:
 
 
 def offer(model: Model, *, warned: bool) -> str:
-    """Return the effect of pressing Enter on the model; `warned`: the person was told that it does not fit."""
+    """Return what Enter does with a model; `warned`: the person was told that the model does not fit."""
     if model.used:
         return "in use"
     if not model.forecast.fits_disk:

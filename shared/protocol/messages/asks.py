@@ -63,9 +63,10 @@ class Ask(AskV1, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1
     `credit` may be sent at once.
 
     With `ahead` above 0, the answer is a joint one, by `rule` and the sampling's seed: each side drafts up to `ahead`
-    tokens beyond those it knows to be settled; credit does not apply. `place` is the side that settles tokens first,
-    `rows` the number of prompts among which the server divides its passages, `round_trip_ms` the device's measurement,
-    0 if there is none. `pipeline` is one that the server offers; if empty, the server decides. Not in version 1.
+    tokens beyond those it knows to be final; credit does not apply. `place` is the side that decides the final tokens
+    first, `rows` the number of prompts among which the server divides its passages, `round_trip_ms` the device's
+    measurement, 0 if there is none. `pipeline` is one that the server offers; if empty, the server decides. Not in
+    version 1.
 
     Without `passages`, `sources` and `ahead`, the model alone answers; only for a server that offers `model_only`.
     """

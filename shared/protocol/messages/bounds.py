@@ -27,7 +27,7 @@ MOST_TOKENS = 8192
 """The most tokens of an answer."""
 
 MOST_AHEAD = 32
-"""The most tokens that a side may draft beyond the settled tokens it knows, in a joint answer."""
+"""The most tokens that a side may draft beyond the final tokens it knows, in a joint answer."""
 
 MOST_ROWS = 16
 """The most rows (separate prompts) among which one side may divide its passages."""
@@ -36,7 +36,7 @@ MOST_SAID = 8
 """The most distributions in one message; if each draft needs a distribution, also the most drafts."""
 
 MOST_TARGETS = 64
-"""The most settled tokens in one message."""
+"""The most final tokens of a joint answer in one message."""
 
 MOST_VOCABULARY = 2**20
 """The largest vocabulary, in tokens, whose whole distribution can be sent in a joint answer."""

@@ -42,9 +42,9 @@ class Offer(Struct, frozen=True):
     `context`: the most tokens of a prompt and its answer together; `requests`: the most open requests at once.
     `receives` lists the personal data that the server accepts: questions, answers to continue, and drafts of joint
     answers. `pipelines` are the names that an Ask may use, in version 2; a later server may offer unknown names.
-    `aggregation` names the sides that may settle a joint answer's tokens, besides both sides: one side throughout, or
-    `scheduled`, with hand-overs by the device's RoundTrip. An older server names none. `model_only`: the model also
-    answers alone, if an Ask wants no passages, with the question as the whole prompt.
+    `aggregation` names the sides that may decide a joint answer's final tokens, besides both sides: one side
+    throughout, or `scheduled`, with hand-overs by the device's RoundTrip. An older server names none. `model_only`: the
+    model also answers alone, if an Ask wants no passages, with the question as the whole prompt.
     """
 
     model: Name

@@ -46,7 +46,7 @@ class Drafts(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Targets(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=9, gc=False):
-    """The tokens that the sender settled, from `position` on."""
+    """The final tokens that the sender decided, from `position` on."""
 
     request: RequestNumber
     position: Position
@@ -54,9 +54,10 @@ class Targets(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, 
 
 
 class Switch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=10, gc=False):
-    """The hand-over of settling: the receiver settles the tokens from `position` on.
+    """The hand-over of the role that decides final tokens: the receiver decides the tokens from `position` on.
 
-    `mine` is the epoch of the sender's drafts; `yours` that of the receiver's, as far as the sender knows.
+    `mine` is the epoch (the first position) of the sender's chain of drafts; `yours` that of the receiver's, as far as
+    the sender knows.
     """
 
     request: RequestNumber
@@ -90,7 +91,8 @@ class Rest(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
 
 
 class RoundTrip(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=13, gc=False):
-    """The device's current round-trip time, by which a server that settles tokens decides when to hand over.
+    """The device's current round-trip time, by which a server that decides the final tokens chooses when to hand that
+    role over.
 
     Sent only to a server that offers the aggregation `scheduled`. A newer message replaces an older one.
     """

@@ -1,4 +1,4 @@
-"""The server's certificate: what is in it, when it has to be renewed, and what is said of one that does not do."""
+"""The server's certificate: what is in it, when it has to be renewed, and the errors for one that cannot be used."""
 
 import ssl
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Issue = Callable[..., tuple[str, str]]
 
 @pytest.fixture
 def issue(tmp_path: Path) -> Issue:
-    """Makes a certificate: the files of its chain and of its key."""
+    """Makes certificates: returns the paths of the file with the certificate chain and of the file with the key."""
 
     def make(*names: str, ends: datetime = datetime(2099, 1, 1, tzinfo=UTC)) -> tuple[str, str]:
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
@@ -117,7 +117,7 @@ def test_one_that_no_device_takes_is_not_shown(issue: Issue, tmp_path: Path) -> 
 
 
 def _shown_by(renewed: Renewed) -> bytes | None:
-    """What a connection is shown that begins now."""
+    """Return the certificate that a new connection gets, in DER form."""
     looking = ssl.create_default_context()
     looking.check_hostname, looking.verify_mode = False, ssl.CERT_NONE
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -130,7 +130,7 @@ def _shown_by(renewed: Renewed) -> bytes | None:
 
 
 def _of_a_client(file: Path) -> Path:
-    """A certificate and its key that are for clients only."""
+    """Make a certificate and its key that are valid for TLS clients only, not for servers."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "client")])
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())

@@ -1,4 +1,6 @@
-"""The code on the server: five tries, ten minutes, one device, however many processes and connections there are."""
+"""The server's pairing code is valid for five tries, ten minutes and one device, with any number of processes and
+connections.
+"""
 
 import asyncio
 import multiprocessing
@@ -54,7 +56,7 @@ def test_how_a_code_stands(record: Record, later: timedelta, state: State) -> No
 
 
 def guess(file: PairingFile) -> int | None:
-    """The tries left after a wrong one, None where no code is open."""
+    """Try a wrong code; return how many tries are left, None if no code is open."""
     try:
         file.attempt(lambda _: False, NOW)
     except WrongProof as wrong:
@@ -183,7 +185,7 @@ def test_a_file_that_is_broken_is_named(file: PairingFile, tmp_path: Path) -> No
 
 
 class Device:
-    """A connection on which a device says what a test wants: after each message it is asked what comes next."""
+    """A connection to a device, which replies to each message with the next frame of `says`; None keeps silent."""
 
     def __init__(self, *says: bytes | None) -> None:
         self.says = list(says)

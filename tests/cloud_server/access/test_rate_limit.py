@@ -1,4 +1,4 @@
-"""A rate is kept over any minute, whatever is asked when."""
+"""A rate limit holds over any minute, whatever the times of the requests within it."""
 
 import math
 

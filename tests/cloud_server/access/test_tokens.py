@@ -1,4 +1,4 @@
-"""Bearer tokens: shown once, kept as hashes, invalid from the moment they are revoked."""
+"""Bearer tokens: shown once, stored as hashes, and invalid from the moment they are revoked."""
 
 import stat
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""`jackdaw-server doctor`: what it finds, and that each fix is one for whoever runs a server."""
+"""`jackdaw-server doctor`: which problems it reports, and the fixes that it names for an operator."""
 
 import os
 from pathlib import Path
@@ -74,7 +74,7 @@ def test_a_model_that_cannot_draft_is_told(tmp_path: Path, monkeypatch: pytest.M
     )
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_NAME", f"file:{first}")
     assert findings("draft") == []
-    for draft, level, said in ((second, "ok", "may draft"), (other, "warn", "it has another vocabulary")):
+    for draft, level, said in ((second, "ok", "can draft tokens"), (other, "warn", "it has another vocabulary")):
         monkeypatch.setenv("JACKDAW_SERVER_MODEL_DRAFT", str(draft))
         (finding,) = findings("draft")
         assert (finding.level, said in finding.said) == (level, True)

@@ -1,4 +1,4 @@
-"""`jackdaw-server index`: what is typed, what is said, and what its exit status means."""
+"""`jackdaw-server index`: its arguments, its output and its exit codes."""
 
 import json
 import re
@@ -39,7 +39,7 @@ FACTS = (
 
 Write = Callable[..., Path]
 EMBEDDER = index._embedder
-"""As it is before a test replaces it."""
+"""The real function that loads embedders, which a test replaces by a fake."""
 
 
 @pytest.fixture
@@ -157,8 +157,7 @@ def test_vectors_are_imported_with_their_texts(source: Write, tmp_path: Path) ->
 
 
 SLOW = """
-import signal, sys, time
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
+import sys, time
 from cloud_server.cli import index, run
 from models.fake import FakeEmbedder, FakeEngine
 
@@ -187,7 +186,7 @@ def test_ctrl_c_leaves_the_old_index_and_the_same_command_goes_on(source: Write,
         process.send_signal(signal.SIGINT)
         _, said = process.communicate()
     assert process.returncode == 130
-    assert "The same command continues after the last 8,192 finished passages." in said
+    assert "Passages are kept in steps of 8,192. Run the same command again to continue after the last step." in said
     assert report("info")["passages"] == 3
     made = report("import", tmp_path / "vectors.npy", "--texts", lines)
     assert (made["kept"], made["total"]) == (8192, 20_000)
@@ -283,4 +282,4 @@ def test_states_need_an_index_in_a_folder(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("cloud_server.cli.index_states.ensure", lambda *_: None)
     assert isinstance(run("states").exception, NothingFound)
     monkeypatch.setenv("JACKDAW_SERVER_RETRIEVAL_MILVUS", "held.db")
-    assert "in a folder only" in str(run("states").exception)
+    assert "only for an index in a folder" in str(run("states").exception)

@@ -1,4 +1,4 @@
-"""`jackdaw-server models`: the device's commands, on the server's settings. Nothing here leaves the machine."""
+"""`jackdaw-server models`: the commands of `jackdaw models`, with the server's settings. These tests use no network."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
 
 @pytest.fixture
 def fetched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The models of the catalog that were fetched; none is on the machine before."""
+    """Fake downloads: the names of the catalog's models that were downloaded so far; no model is present at first."""
     names: list[str] = []
     real = Weights.state
 
@@ -43,7 +43,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def says(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
-    """What `jackdaw-server models` prints, on stdout and on stderr."""
+    """Run `jackdaw-server models` and return what it prints on stdout and on stderr."""
     assert run(["models", *arguments]) == code
     captured = capsys.readouterr()
     return captured.out, captured.err

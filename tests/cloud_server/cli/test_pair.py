@@ -1,4 +1,4 @@
-"""`jackdaw-server pair`: what it shows, how it ends, and what it says where no device can be let in."""
+"""`jackdaw-server pair`: what it prints, how it ends, and its errors if no device can be paired."""
 
 import json
 import os
@@ -30,10 +30,7 @@ from tests.pairing import Pairing, pairing
 __all__ = ["pairing"]
 
 HERE = RunningServer("127.0.0.1", 1, True, (), 1)
-HEEDS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-"""Whoever runs the tests in the background ignores it."""
-
-PROGRAM = (sys.executable, "-c", HEEDS + "from cloud_server.cli import main; main()")
+PROGRAM = (sys.executable, "-c", "from cloud_server.cli import main; main()")
 
 
 @pytest.fixture
@@ -44,7 +41,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
 
 @pytest.fixture
 def served(paths: Paths, pairing: Pairing) -> Pairing:
-    """A server that runs, told to other processes as `serve` does."""
+    """A running server, whose address is in the file in which `serve` publishes it to other processes."""
     running.announce(paths.server_running, replace(HERE, port=pairing.served.port))
     return pairing
 
@@ -89,7 +86,7 @@ def test_root_pairs_for_a_server_of_another_user(paths: Paths, monkeypatch: pyte
 
 
 def pairs(file: PairingFile, tokens: TokenFile, name: str) -> None:
-    """What the server does, once a code is there."""
+    """Wait until there is a pairing code, then pair a device with it, as the server does."""
     while (record := file.read()) is None:
         time.sleep(0.01)
     assert file.complete(record.id, name, new_token(), tokens, datetime.now(UTC))
@@ -241,7 +238,7 @@ def test_an_address_as_people_write_it(typed: str, place: str) -> None:
 
 def test_what_is_no_address() -> None:
     for text in ("", "a/b", "wss://a", "a b", "ä"):
-        with pytest.raises(UsageError, match="is no address"):
+        with pytest.raises(UsageError, match="is not an address"):
             command._with_port(text, 7)
 
 

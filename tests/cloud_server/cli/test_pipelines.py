@@ -1,4 +1,4 @@
-"""`jackdaw-server pipelines`: what is typed, what is said, and what a measurement turns on."""
+"""`jackdaw-server pipelines`: its options and output, and what its measurements depend on."""
 
 import json
 import signal
@@ -34,7 +34,10 @@ COUNT = 30
 
 
 def fake_parts(paths: Paths, settings: Settings, seconds: float = 0.0) -> tuple[Answering, Batch]:
-    """A server whose model knows half of the answers: a made-up passage leads to them, the question does not."""
+    """Build the parts of a server whose model invents a helpful passage for half of the questions (HyDE).
+
+    A search for the invented passage returns the right passage; a search for the question itself does not.
+    """
     replies = {f"Who lives in house {number}x?": f"Person{number} lives there." for number in range(0, COUNT, 2)}
     engine = Scripted({**replies, "Question": ""}, seconds=seconds)
     measured = MeasurementFile(paths.server_pipelines)
@@ -126,10 +129,9 @@ def test_without_an_index_the_command_that_makes_it_is_named(
 
 
 INTERRUPTED = """
-import signal, sys
+import sys
 from functools import partial
 from pathlib import Path
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 from cloud_server import build
 from cloud_server.cli import main, pipelines
 from tests.cloud_server.cli.test_pipelines import fake_parts

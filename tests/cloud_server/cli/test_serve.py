@@ -1,4 +1,4 @@
-"""`jackdaw-server serve`: what is refused before anything is loaded."""
+"""`jackdaw-server serve`: which settings it refuses before it loads a model."""
 
 import os
 import sys
@@ -232,7 +232,7 @@ def free(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 
 
 def stopped_before_loading(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    """The settings with which the server's parts would be loaded."""
+    """Let `serve` stop before it loads a model; return the list of the settings with which it would have loaded one."""
     loads: list[Settings] = []
 
     def server(_: Paths, settings: Settings) -> None:

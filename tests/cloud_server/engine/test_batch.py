@@ -1,4 +1,4 @@
-"""Many answers from one engine are each what it would have written alone, whoever joins and leaves meanwhile."""
+"""Many answers from one engine: each equals the answer generated alone, whichever answers start or end meanwhile."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ def run(batch: Batch, most: int = 2000) -> Iterator[EngineEvent]:
 
 
 def texts(events: list[EngineEvent]) -> dict[int, str]:
-    """What each answer says; its indexes count up without a gap."""
+    """Return the text of each answer, after a check that its indexes have no gap."""
     said: dict[int, str] = {}
     places: dict[int, int] = {}
     for event in events:
@@ -337,7 +337,7 @@ def test_rows_that_can_never_fit_are_not_possible() -> None:
     batch = new_batch(sequences=3, context=400)
     assert batch.possible(joint(*LINES[:3]))
     assert not batch.possible(joint(*LINES[:4]))  # more than there are sequences
-    assert not batch.possible(joint(*LINES[:3], max_tokens=100))  # each row may take so many cells
+    assert not batch.possible(joint(*LINES[:3], max_tokens=100))  # each row may take all of these cells
     assert not batch.possible(replace(joint("A.\n"), rows=()))
     batch.join(1, joint(*LINES[:2]), FREE)
     assert not batch.room().takes(joint(*LINES[:2], max_tokens=1))

@@ -1,4 +1,6 @@
-"""Whatever is asked of a batch, in whatever order, each answer is what it would be alone; nothing is left behind."""
+"""A batch under random calls in any order: each answer equals the one generated alone, and no sequence keeps tokens
+afterwards.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +26,9 @@ tokens = st.integers(0, VOCABULARY - 1)
 
 @dataclass(frozen=True)
 class Supply:
-    """What was asked for, and the tokens before that position when it was: a correction may change them meanwhile."""
+    """A request for a distribution, and the tokens before its position at that time: a correction may change them
+    later.
+    """
 
     position: int
     count: int
@@ -34,7 +38,7 @@ class Supply:
 
 @dataclass
 class Model:
-    """What is known of an answer by whoever hears all that is said of it."""
+    """The expected state of an answer, derived from the batch's events alone."""
 
     job: Job
     allowed: int
@@ -44,7 +48,7 @@ class Model:
     supplied: list[Supply] = field(default_factory=list)  # asked for since the last step
 
     def expected(self) -> Draft:
-        """The next draft, of a decoder that has the engine for itself."""
+        """The next expected draft, computed by a decoder that has an engine of its own."""
         assert self.job.rule
         if self.twin is None or self.twin.position > len(self.drawn):
             self.twin = alone(self.job, self.drawn)
@@ -55,14 +59,16 @@ class Model:
 
     @property
     def whole(self) -> bool:
-        """Whether no draft follows the last."""
+        """Whether the last draft ends the answer."""
         drafted = len(self.drawn) > self.epoch
         ended = drafted and FakeEngine().is_end(self.drawn[-1])
         return ended or len(self.drawn) == self.job.max_tokens
 
 
 class Batching(RuleBasedStateMachine):
-    """Answers join, are allowed more, are corrected, asked for distributions, and leave, while the batch steps."""
+    """Makes random calls to a batch: starts, corrects and ends answers, allows more tokens, requests distributions, and
+    steps.
+    """
 
     keys: Bundle[int] = Bundle("keys")
 
@@ -188,7 +194,9 @@ class Batching(RuleBasedStateMachine):
                 del self.models[event.key]
 
     def _check_supplied(self, events: Sequence[Supplied]) -> None:
-        """Each is right, and of drafts not further back than the cap there is one."""
+        """Check each supplied distribution, and that none is missing whose position is recent enough that the batch
+        must supply it.
+        """
         for key, model in self.models.items():
             asked = iter(model.supplied)
             for event in (event for event in events if event.key == key):

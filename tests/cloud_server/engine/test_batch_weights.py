@@ -1,7 +1,7 @@
-"""On real weights, drafts made in a batch are to the bit those of whoever has an engine for himself.
+"""With real weights, drafts made in a batch equal, bit for bit, those of a decoder with an engine of its own.
 
-As long as none gives cells up that another takes: where later tokens come to lie in cells before those of earlier ones,
-sums of attention round otherwise, by up to a unit of the logits.
+This holds as long as no answer takes KV cache cells that another has freed: if later tokens are stored before earlier
+ones, sums of attention are rounded differently, which changes logits by up to one.
 """
 
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def of(events: list[EngineEvent], key: int) -> list[Draft]:
 
 
 def every(engine: Engine) -> dict[int, Job]:
-    """Of each rule and number of rows, by key."""
+    """Return a job for each rule and each number of rows, by key."""
     kinds = [(rows, drawn_by) for rows in (1, 2, 4) for drawn_by in RULES]
     return {key: about(engine, "When does the ferry leave?", *kind) for key, kind in enumerate(kinds)}
 

@@ -1,4 +1,4 @@
-"""Turns: nobody that waits is passed over for more than a quantum and a piece of each other, and no turn is lost."""
+"""Round robin: between two turns of a waiting owner, each other owner gets at most a quantum plus one piece of work."""
 
 import pytest
 from hypothesis import given
@@ -57,7 +57,7 @@ def test_a_turn_is_always_somebody_s_that_waits(done: list[tuple[str, float]]) -
 
 @given(pieces, st.integers(1, 200))
 def test_between_two_turns_others_get_a_quantum_and_a_piece_each(left: list[tuple[str, float]], most: int) -> None:
-    """The bound on a wait: the sum of the others' quanta and longest pieces. A later debt of its own aside."""
+    """An owner waits at most for the sum of the others' quanta and longest pieces of work, plus its own debt."""
     turns, queues = RoundRobin(16.0), dict[str, list[float]]()
     for owner, work in left:
         queues.setdefault(owner, []).append(work)

@@ -1,4 +1,6 @@
-"""The thread that serves many devices: what it is told takes effect between steps, and nobody is left waiting."""
+"""The generation thread, which serves many devices: calls take effect between two steps, and every request
+gets an end.
+"""
 
 import queue
 from collections import Counter
@@ -33,7 +35,7 @@ def job(line: str) -> Job:
 
 
 class Heard:
-    """The events that were handed over, as they come."""
+    """Records the events that the generation delivers, in order, and the tokens charged to each owner."""
 
     def __init__(self) -> None:
         self.events: queue.Queue[EngineEvent] = queue.Queue()
@@ -120,7 +122,10 @@ def test_whoever_waits_gets_a_place_of_who_holds_most_and_no_answer_is_another_f
 
 
 def test_an_answer_gives_its_place_away_and_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two rest without credit in all places; another one's answers go before theirs, which then go on."""
+    """Two paused answers hold all places of the engine.
+
+    A third answer takes one of these places; then both continue with the same text.
+    """
     monkeypatch.setattr(generation, "RESTS_S", 0.1)
     with serving() as (server, events_seen):
         server.ask("rests", 1, job(LONG), 3)

@@ -1,4 +1,6 @@
-"""What passes cost is measured while nobody asks, once, and gives way to whoever asks."""
+"""The times of the model's passes are measured once, while there is no request; a request interrupts the
+measurement.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +26,7 @@ from tests.writing import FREE, job
 
 
 class Slow(FakeEngine):
-    """Takes a moment for each pass of a measurement."""
+    """A fake engine whose passes are slow, so that a measurement takes long enough to be interrupted."""
 
     def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
         time.sleep(0.05)

@@ -1,4 +1,6 @@
-"""Places: who waits takes from whoever rests, then from whoever holds most, and what was taken is not taken back."""
+"""A waiting answer takes the place of a paused one, or else of the owner with most places; no place goes back and
+forth.
+"""
 
 import pytest
 from hypothesis import given
@@ -44,7 +46,9 @@ def test_who_gives_its_place(
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.integers(1, 500)), min_size=1, max_size=25))
 def test_places_do_not_go_to_and_fro(jobs: list[tuple[str, int, int]]) -> None:
-    """Whatever waits claims again and again: it comes to an end, in which what is held fits."""
+    """All waiting answers take places again and again: this ends, and the answers that then hold places fit
+    together.
+    """
     waiting = [held(key, owner, sequences, cells) for key, (owner, sequences, cells) in enumerate(jobs)]
     holding: list[Allocation] = []
     for _ in range(len(jobs) ** 2 + 10):

@@ -1,4 +1,6 @@
-"""Prompts that nobody has asked for yet: prefilled while every answer rests, used if they were right, gone if not."""
+"""Prefilling for questions that are not yet asked: only while the engine is idle, used if it was right,
+dropped if not.
+"""
 
 import pytest
 from hypothesis import given
@@ -17,7 +19,7 @@ WHOLE = len("".join(PARTS))
 
 
 class Kept:
-    """A batch, its engine and its cache."""
+    """A batch with the engine and the prefix cache that it uses."""
 
     def __init__(self, engine: FakeEngine | None = None, kept: int = 100_000) -> None:
         self.engine, self.cache = engine or FakeEngine(sequences=2), PrefixCache(kept)

@@ -1,4 +1,4 @@
-"""Devices that wait share the engine by work; one that asks for much delays itself alone."""
+"""The waiting devices share the engine by amount of work; a device that requests much delays only itself."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,6 @@
-"""States on disk: joined where they fit, never where they do not, and the answer is the same either way."""
+"""KV states on disk: used where they match the prompt, never elsewhere, and the answer is the same with and without
+them.
+"""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Steps in which several drafted tokens of an answer are drawn: end, stop words, limit and credit may fall inside."""
+"""Steps that draw several drafted tokens of an answer: its end, a stop text, the limit or the credit may come within a
+step.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,19 +32,21 @@ CIRCLE = "no " * 30
 
 
 def drafting(count: int) -> Drafting:
-    """Drafts that make passes of up to `count` tokens; with 1, there are none."""
+    """Return settings under which drafts are verified in passes of up to `count` tokens; with 1, nothing is drafted."""
     costs = PassCosts(((1, 1.0), (count, 1.0 + count / 1e6), (count + 1, 1e6)), is_exact=True) if count > 1 else None
     return Drafting("lookup", costs=costs)
 
 
 def asked(text: str, max_tokens: int = 200) -> Job:
-    """A question whose passage holds the text."""
+    """Return a job whose passage is the given text, which the fake engine then repeats as the answer."""
     return job("Head.\n", f"{text}\n", max_tokens=max_tokens)
 
 
 def written(text: str, count: int, credits: Sequence[int], max_tokens: int = 200) -> tuple[list[EngineEvent], int]:
-    """All events of an answer for which the device allows so much, one credit each time it rests, then the rest; and
-    the tokens charged for it.
+    """Generate an answer; return all its events and the number of tokens charged for it.
+
+    The device allows the tokens below each index in `credits` in turn, whenever the answer is paused, and at last all
+    tokens.
     """
     engine = Scripted({"Question": text})
     batch = Batch(engine, PrefixCache(0), drafting=drafting(count))
@@ -130,7 +134,7 @@ def test_an_answer_that_breaks_inside_a_step_breaks_no_other() -> None:
 
 
 def all_written(batch: Batch, jobs: Sequence[Job]) -> dict[int, list[EngineEvent]]:
-    """Each answer's events, of answers that are written together."""
+    """Generate several answers in one batch; return the events of each."""
     for key, each in enumerate(jobs):
         batch.join(key, each, FREE)
     events = [event for _ in range(300) for event in batch.step()]

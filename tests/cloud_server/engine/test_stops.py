@@ -1,4 +1,4 @@
-"""Answers that end with a stop, and tokens that say how likely the model held them."""
+"""Answers that end with a stop word, and tokens with the probability that the model gave them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The server's log: whatever was said, an entry is a line, and nothing in it drives a terminal."""
+"""The server's log: every entry is one line, whatever its text, and no entry contains terminal control sequences."""
 
 import json
 import logging
@@ -38,7 +38,9 @@ def test_a_person_reads_what_can_be_read(said: str, shown: str) -> None:
 
 @pytest.fixture
 def sparingly(monkeypatch: pytest.MonkeyPatch) -> RateLimitFilter:
-    """Within one minute, until the clock is set on."""
+    """A rate-limiting log filter with a stopped clock: all entries fall into one minute until the test changes the
+    time.
+    """
     monkeypatch.setattr(time, "monotonic", lambda: 0.0)
     return RateLimitFilter()
 

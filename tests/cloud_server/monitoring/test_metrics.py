@@ -1,4 +1,4 @@
-"""What Prometheus reads: what only rises is a counter."""
+"""The metrics for Prometheus: values that never decrease are exported as counters."""
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -13,7 +13,7 @@ from tests.faults import DANUBE, free_port, until
 
 
 def figures(text: str) -> dict[tuple[str, str], float]:
-    """Values by name and the token they are about."""
+    """Return the values in a metrics text, by metric name and access token's name."""
     families = text_string_to_metric_families(text)
     return {
         (sample.name, sample.labels.get("client", "")): sample.value for family in families for sample in family.samples

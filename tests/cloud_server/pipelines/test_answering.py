@@ -1,4 +1,4 @@
-"""From a question and its sources to what there is to write."""
+"""Building the prompt of an answer, and its limits, from a question and its passages."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""Which pipeline answers a request."""
+"""The choice of the retrieval pipeline for a request."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""FLARE, fed with texts: it looks up what the model is unsure of, and says sentence by sentence."""
+"""FLARE with scripted model texts: it retrieves for uncertain sentences, and yields its answer sentence by sentence."""
 
 from dataclasses import replace
 

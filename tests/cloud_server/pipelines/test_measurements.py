@@ -1,4 +1,4 @@
-"""The file of what was measured, and what a server prefers by it."""
+"""The file with the measured recall of pipelines, and the pipeline that a server prefers because of it."""
 
 from pathlib import Path
 

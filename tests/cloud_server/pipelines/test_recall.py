@@ -1,4 +1,6 @@
-"""Questions whose answers are known: read, judged, and what an interval of them says."""
+"""Questions with known answers: reading them from a file, measuring the recall of passages, and confidence
+intervals.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Pipelines of one round, fed with texts: plain, HyDE and SubQuestion."""
+"""Pipelines with one round of retrieval (plain, HyDE and SubQuestion), with scripted model texts."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Pipelines of several rounds, fed with texts: Iterative, Iter-RetGen and Self-RAG."""
+"""Pipelines with several rounds of retrieval (Iterative, Iter-RetGen and Self-RAG), with scripted model texts."""
 
 from dataclasses import replace
 

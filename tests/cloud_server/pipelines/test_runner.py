@@ -1,4 +1,4 @@
-"""The runner, with the fake engine and a real index: what is read ahead is let go, and bounds hold."""
+"""The pipeline runner with the fake engine and a real index: prefetched clusters are released, and its limits hold."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ BIRDS = "Jackdaws pair for life and share food."
 
 
 class WatchedTicket:
-    """A ticket, and what became of it."""
+    """Wraps a look-ahead (`Ticket`), and logs the calls that it gets."""
 
     def __init__(self, ticket: Ticket, log: list[str]) -> None:
         self._ticket, self._log = ticket, log
@@ -60,7 +60,7 @@ class WatchedTicket:
 
 
 class WatchedCorpus(IndexCorpus):
-    """An index whose tickets and searches are watched."""
+    """Wraps a corpus, and logs its searches and the calls to its look-aheads."""
 
     log: list[str]
     searches = 0
@@ -172,7 +172,7 @@ def test_no_pipeline_goes_on_for_ever(
 
 
 class BreaksAtPrompts(Scripted):
-    """Computes single tokens alone."""
+    """A fake engine that fails for every prompt, but computes single tokens."""
 
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         if len(tokens) > 1:

@@ -1,4 +1,6 @@
-"""The folder of states: bounded, hottest first, whole at any moment, and only states that fit."""
+"""The folder of KV states computed ahead: within its limit, most used passages first, complete at any moment, no
+outdated states.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,7 +23,9 @@ from storage.public_passages import PassageFiles, PassageText, write_passages
 
 SERIES, COUNT = 3, 6
 ROOM = 12_000
-"""Bytes for some of the passages: each takes some 3,500 at most with the fake engine."""
+"""A limit in bytes that holds the states of only some passages: each takes at most about 3,500 bytes with the fake
+engine.
+"""
 
 Make = Callable[..., StatesWriter]
 

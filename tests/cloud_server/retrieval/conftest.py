@@ -38,7 +38,7 @@ def source(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def builder(tmp_path: Path) -> Make:
-    """Makes builders of the index in `tmp_path / "index"`."""
+    """Makes builders (`Builder`) of an index in `tmp_path / "index"`, with the fake embedder."""
 
     def make(embedder: Embedder | None = None, shard_passages: int = 4, codec: Codec = "f16") -> Builder[FolderIndex]:
         index = FolderIndex(Versions(tmp_path / "index"), 1, codec=codec)
@@ -48,5 +48,5 @@ def builder(tmp_path: Path) -> Make:
 
 
 def numbered(count: int, word: str = "subject") -> list[tuple[str, str]]:
-    """So many titles and texts, each with a word of its own."""
+    """Return `count` titles and texts, each with a word of its own."""
     return [(f"Title {number}", f"All about {word}{number} and nothing else.") for number in range(count)]

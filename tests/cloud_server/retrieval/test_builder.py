@@ -1,4 +1,6 @@
-"""An index is made whole or not at all: killed anywhere it goes on, changed sources start anew, faults lose nothing."""
+"""Building an index: it is complete or has no effect; a killed build continues, changed sources restart it, errors lose
+no data.
+"""
 
 import errno
 import os
@@ -31,7 +33,7 @@ pytestmark = pytest.mark.faiss
 
 
 def contents(builder: Builder[FolderIndex]) -> list[tuple[str, str, str]]:
-    """All passages by their numbers, each of which has to be found by its own text."""
+    """Return all passages by number, after checking that a search for each passage's text returns that passage."""
     corpus = IndexCorpus(builder.index.folder, builder.embedder.fingerprint)
     corpus.refresh()
     assert corpus.facts
@@ -47,7 +49,7 @@ def contents(builder: Builder[FolderIndex]) -> list[tuple[str, str, str]]:
 
 
 class Counting(FakeEmbedder):
-    """Counts the texts that it embeds; fails when told to."""
+    """A fake embedder that counts the texts that it gets, and fails when a test says so."""
 
     def __init__(self) -> None:
         self.texts = 0
@@ -98,16 +100,16 @@ def test_what_was_finished_before_a_stop_is_kept(builder: Make, source: Write, t
     assert (report.passages, report.kept) == (20, 8)
     assert isinstance(again.embedder, Counting)
     assert again.embedder.texts == 12
-    assert notices == ["Going on from an earlier run, which finished 8 passages."]
+    assert notices == ["Continuing an earlier run, which finished 8 passages."]
     assert [title for title, _, _ in contents(again)] == [title for title, _ in numbered(20)]
 
 
 class Killed(BaseException):
-    """The process is gone."""
+    """Stands for the kill of the process at that point."""
 
 
 def dies_at(monkeypatch: pytest.MonkeyPatch, step: int) -> Callable[[], int]:
-    """At the step-th time that something has to be on the disk, half of it is, and the process is gone."""
+    """Simulate a crash at the fsync number `step`, with only half of the file on disk."""
     sync, done = os.fsync, 0
 
     def fsync(descriptor: int) -> None:

@@ -1,4 +1,4 @@
-"""An index with RaBitQ codes in memory: built, added to, searched and damaged; it reads no clusters, ahead or else."""
+"""An index with RaBitQ codes in memory: built, extended, searched and damaged; it never reads whole clusters."""
 
 import gc
 import logging
@@ -36,7 +36,7 @@ def corpus_of(folder: Path, memory: int = 1_000_000) -> IndexCorpus:
 
 @pytest.fixture
 def index(builder: Make, source: Write, tmp_path: Path) -> Path:
-    """An index of a few clusters, with codes."""
+    """An index of a few clusters with RaBitQ codes."""
     builder(shard_passages=128, codec="rabitq").build([source(facts=numbered(PASSAGES))])
     return tmp_path / "index"
 
@@ -48,7 +48,9 @@ def clusters_read(corpus: IndexCorpus) -> int:
 
 
 def test_it_is_searched_as_an_index_of_halves(index: Path, builder: Make, source: Write) -> None:
-    """Here all that is probed is reranked."""
+    """The index is so small that all codes in the searched clusters are ranked again by their float16 vectors, so that
+    both results are equal.
+    """
     questions = [vector(f"subject{number} and more") for number in range(0, PASSAGES, 7)]
     coded = [corpus_of(index).search(question, 5) for question in questions]
     assert clusters_read(corpus_of(index)) == 0

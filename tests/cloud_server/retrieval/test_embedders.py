@@ -1,4 +1,6 @@
-"""The embedder of an index: kept with it, loaded for questions, and refused where it is no longer the same."""
+"""The embedder of an index: stored in its metadata, loaded to embed questions, and refused if its files have
+changed.
+"""
 
 import json
 import logging
@@ -176,7 +178,7 @@ def test_a_model_whose_files_changed_is_refused_with_a_sentence(
 
 
 def with_model(folder: Path, model: EmbedderSource | None, fingerprint: str = "another") -> IndexMetadata:
-    """Put an index of three passages there, of that model."""
+    """Create an index of three passages in `folder`, whose metadata names the given embedding model."""
     shutil.copytree(EARLIER, folder)
     version = Versions(folder).current()
     facts = structs.replace(read_facts(version), model=model, embedder=fingerprint, relevance=0.7)

@@ -1,18 +1,20 @@
-"""A disk that fails now and then, or is slow: the question that needs it fails with a named error, all else goes on."""
+"""A disk that sometimes fails or is slow: a question that needs the failing read gets an error, and others go on."""
 
 import errno
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from cloud_server.retrieval.search import IndexCorpus
+from cloud_server.retrieval.searcher import LANES
 from models.fake import FakeEmbedder
 from shared.errors import StoreCorrupt, StoreError
+from shared.protocol.messages import PublicPassage
 from storage.ivf_files import LISTS
 from storage.list_file import pages
 from tests.cloud_server.retrieval.conftest import Make, Write, numbered
@@ -27,13 +29,13 @@ Read = Callable[[int, Sequence[memoryview], int], int]
 
 @pytest.fixture
 def corpus(builder: Make, source: Write, tmp_path: Path) -> IndexCorpus:
-    """Nearly nothing of it stays in memory."""
+    """A corpus with so little memory that hardly any cluster stays in it."""
     builder(shard_passages=128).build([source(facts=numbered(120))])
     return IndexCorpus(tmp_path / "index", FakeEmbedder.fingerprint, probes=8, memory=20_000)
 
 
 def broken(every: int) -> Read:
-    """Fails with EIO once in so many reads."""
+    """Return a read function that fails with EIO at every `every`-th read."""
     real, reads, lock = os.preadv, [0], threading.Lock()
 
     def read(descriptor: int, parts: Sequence[memoryview], place: int) -> int:
@@ -110,6 +112,60 @@ def test_while_one_read_takes_long_others_are_answered(corpus: IndexCorpus, monk
         may_go_on.set()
         assert slow.result(30)
     assert fresh.search(vector("subject1"), 5) == expected
+
+
+def test_what_is_in_memory_is_searched_while_as_many_groups_as_may_be_wait_for_the_disk(
+    builder: Make, source: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder(shard_passages=128).build([source(facts=numbered(120))])
+    corpus = IndexCorpus(tmp_path / "index", FakeEmbedder.fingerprint, probes=2)
+    expected = corpus.search(vector("subject1"), 5)
+    opened = corpus._current()
+    assert opened
+    unread = [
+        number
+        for number in range(120)
+        if not any(map(opened.is_near, opened.vectors.present(opened.probe(vector(f"subject{number}")))))
+    ]
+    real, may_go_on = os.preadv, threading.Event()
+
+    def read(descriptor: int, parts: Sequence[memoryview], place: int) -> int:
+        assert may_go_on.wait(30)
+        return real(descriptor, list(parts), place)
+
+    monkeypatch.setattr(os, "preadv", read)
+    with ThreadPoolExecutor(LANES + 1) as threads:
+        slow: list[Future[list[PublicPassage]]] = []
+        try:
+            for number in unread[:LANES]:  # one after the other, so that they are no group
+                slow.append(threads.submit(corpus.search, vector(f"subject{number}"), 5))
+                until(lambda: corpus._reading._lanes == LANES - len(slow))
+            assert threads.submit(corpus.search, vector("subject1"), 5).result(5) == expected
+            assert not any(search.done() for search in slow)
+        finally:
+            may_go_on.set()
+        assert all(search.result(30) for search in slow)
+
+
+def test_texts_that_the_disk_does_not_give_fail_the_question_that_needs_them(
+    corpus: IndexCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = corpus.search(vector("subject1"), 5)
+    real, reads = os.pread, [0]
+
+    def read(descriptor: int, length: int, place: int) -> bytes:
+        reads[0] += 1
+        if reads[0] == 4:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(descriptor, length, place)
+
+    monkeypatch.setattr(os, "pread", read)
+    ticket = corpus.look_ahead(vector("subject1"), "hyde")
+    with pytest.raises(StoreError, match="input/output error"):
+        ticket.search(vector("subject1"), 5)
+    check_nothing_is_held(corpus)
+    assert ticket.search(vector("subject1"), 5) == corpus.search(vector("subject1"), 5) == expected
+    ticket.close()
 
 
 @pytest.mark.parametrize("left", [0, 5000])

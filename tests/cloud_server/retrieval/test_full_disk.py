@@ -1,4 +1,6 @@
-"""An index on a disk that is really full: said in words at whatever step, nothing is lost, and it goes on later."""
+"""Building an index on a file system that is full: each step reports it, nothing is lost, and the work
+continues later.
+"""
 
 import subprocess
 from collections.abc import Iterator
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.faiss
 
 
 class Disk:
-    """A file system in memory, of so many kilobytes."""
+    """A file system in memory, with a size of `kilobytes`."""
 
     def __init__(self, folder: Path, kilobytes: int) -> None:
         self.folder = folder

@@ -1,4 +1,6 @@
-"""Clusters on a GPU, here tensors on the processor: what is scanned there changes no id and no distance."""
+"""Scanning clusters on a GPU, simulated by torch tensors in main memory: no id and no similarity of a result
+changes.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -55,7 +57,7 @@ def settle(tier: GpuTier) -> None:
 
 
 def bring(tier: GpuTier, clusters: Sequence[int], question: object) -> None:
-    """Into memory, and on from there."""
+    """Read clusters into memory, and copy them to the GPU."""
     held = tier._vectors
     present = held.present(np.array(clusters, np.int64))
     for _ in held.cache.read(present):
@@ -102,7 +104,7 @@ def test_ids_and_distances_are_those_of_faiss_at_the_same_nprobe(
     near: list[int],
     rounds: int,
 ) -> None:
-    """Some clusters are there, others missing; the more copies, the more ties."""
+    """Some clusters are on the device and others not; `copies` vectors are repetitions, so that there are ties."""
     vectors = np.concatenate([unit(count), np.resize(unit(count)[: max(1, count // 8)], (copies, DIMENSIONS))])
     held = written(tmp_path_factory.mktemp("ivf") / "a", vectors, min(clusters, count), codec, memory)
     index = inverted(held.files)
@@ -152,7 +154,7 @@ def test_rows_that_hold_another_cluster_now_and_gaps_full_of_nonsense_do_no_harm
 
 
 class Event:
-    """As of CUDA: recorded behind the copies that were started before it."""
+    """A stand-in for a CUDA event, recorded after the copies that were started before it."""
 
     def __init__(self) -> None:
         self.is_synchronized = False
@@ -164,7 +166,7 @@ class Event:
 def test_a_scan_waits_for_every_copy_that_it_needs_and_pinned_memory_is_not_written_to_before_its_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The order of what is asked of CUDA, without CUDA."""
+    """A fake of CUDA's streams and events records the order in which the code uses them."""
     held = written(tmp_path / "a", unit(2000), 20)
     tier, question = tier_of(held), unit(1, seed=9)
     recorded: list[Event] = []
@@ -215,7 +217,7 @@ def test_many_threads_search_while_clusters_come_and_go(tmp_path: Path) -> None:
 
 @pytest.fixture
 def corpus(builder: Make, source: Write, tmp_path: Path) -> IndexCorpus:
-    """Of a small index, with a tier of tensors in memory."""
+    """A small corpus with a GPU cache whose tensors are in main memory (device "cpu")."""
     builder().build([source()])
     return IndexCorpus(tmp_path / "index", FakeEmbedder.fingerprint, gpu=partial(GpuTier, memory=10**6, device="cpu"))
 

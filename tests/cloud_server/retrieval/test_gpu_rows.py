@@ -1,4 +1,6 @@
-"""What goes to a GPU, what goes from there, and how its rows are scanned: decisions alone."""
+"""Which clusters are copied to a GPU, which are evicted, and how its rows are scanned: the decisions only, without a
+GPU.
+"""
 
 import gc
 from fractions import Fraction
@@ -15,7 +17,7 @@ FLOATS = st.floats(-1, 1, width=32)
 
 
 class Question:
-    """Whatever clusters are held for."""
+    """Stands for a question, for which clusters are kept on the GPU."""
 
 
 def rows(size: int, clusters: int = 8, each: int = 10) -> GpuRows:
@@ -23,7 +25,7 @@ def rows(size: int, clusters: int = 8, each: int = 10) -> GpuRows:
 
 
 def taken(held: GpuRows) -> list[int]:
-    """Everything that is copied, in order."""
+    """Carry out all queued copies, and return the copied clusters in order."""
     copied = []
     while segment := held.next():
         held.settle(segment.cluster, has_come=True)

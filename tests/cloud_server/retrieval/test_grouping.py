@@ -1,4 +1,6 @@
-"""Which questions are searched together: those alike, and none waits longer than its place in the line."""
+"""Which questions are searched together: those that need the same clusters, and none waits for more groups than its
+place in the queue.
+"""
 
 from collections.abc import Sequence
 
@@ -29,7 +31,7 @@ def test_the_oldest_is_among_them_and_nobody_twice(waiting: Sequence[frozenset[i
 def test_none_waits_for_more_groups_than_there_were_questions_before_it(
     arrivals: Sequence[Sequence[frozenset[int]]], most: int
 ) -> None:
-    """Others keep coming between the groups, whatever they ask for."""
+    """New questions with any clusters arrive between the groups."""
     waiting: list[tuple[frozenset[int], int]] = []  # clusters, and how many groups it may wait for still
     for coming in [*arrivals, *([[]] * sum(map(len, arrivals)))]:
         for clusters in coming:

@@ -1,4 +1,4 @@
-"""What is read ahead: never more than the budget, the nearest first, generation times learned."""
+"""What is prefetched: never more than the budget, the nearest clusters first; and how generation times are learned."""
 
 import pytest
 from hypothesis import given

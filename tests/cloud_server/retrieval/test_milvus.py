@@ -1,4 +1,6 @@
-"""The corpus in a Milvus, over milvus-lite: filled by the same builder, searched as the files are, faults told."""
+"""The corpus in Milvus, tested with milvus-lite: built by the same builder as files, with the same search results and
+clear errors.
+"""
 # ruff: noqa: E402  (without the extra, what follows cannot be imported)
 
 import itertools
@@ -45,7 +47,7 @@ Fill = Callable[..., Builder[MilvusIndex]]
 
 @pytest.fixture
 def uri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A file of milvus-lite; a switch is seen at once."""
+    """The path of a milvus-lite database; the tests check for a new version of the index without a delay."""
     monkeypatch.setattr(milvus, "_LOOK_S", 0.0)
     yield str(tmp_path / "public.db")
     server_manager_instance.release_all()
@@ -69,7 +71,9 @@ def vector(text: str) -> Vector:
 
 
 def contents(made: Builder[MilvusIndex], uri: str) -> list[tuple[str, str, str]]:
-    """All passages by their numbers; there is no other row, and no other collection but that of the head."""
+    """Return all passages in order, after checking that Milvus holds no further row, nor a collection of an older
+    version.
+    """
     held = made.index.held()
     first, corpus, client = held.facts.series << 32, corpus_of(uri), MilvusClient(uri)
     collection = held.name.partition("@")[0]
@@ -153,11 +157,11 @@ def test_vectors_made_elsewhere_are_imported(fill: Fill, uri: str, tmp_path: Pat
 
 
 class Killed(BaseException):
-    """The process is gone."""
+    """Stands for the kill of the process at that point."""
 
 
 def dies_at(monkeypatch: pytest.MonkeyPatch, step: int) -> Callable[[], int]:
-    """The process is gone before the step-th call that changes something."""
+    """Simulate a kill of the process before the call number `step` that changes the database."""
     done = 0
 
     def dying(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -249,14 +253,18 @@ def test_an_index_of_another_embedder_is_refused(
 
 
 def _threads(process: int) -> list[Path]:
-    """The kernel's accounts of the threads of a process: a stop reaches one after the other."""
+    """Return the kernel's state file of each thread of a process: a stop signal reaches the threads one after the
+    other.
+    """
     return list(Path(f"/proc/{process}/task").glob("*/stat"))
 
 
 def test_a_milvus_that_is_silent_or_gone_is_said_to_be_so(
     source: Write, tmp_path: Path, fill: Fill, monkeypatch: pytest.MonkeyPatch, uri: str
 ) -> None:
-    """A server and its index by way of a Milvus of its own process, which is stopped, then killed."""
+    """Milvus runs in a process of its own, which is first stopped, then killed; the errors say that it does
+    not answer.
+    """
     with socket.create_server(("127.0.0.1", 0)) as passage:
         port = passage.getsockname()[1]
     program = "import sys; from milvus_lite.cmdline import main; sys.argv[0] = 'milvus-lite'; main()"
@@ -328,7 +336,7 @@ def test_a_file_that_another_process_has_open_is_said_to_be_so(uri: str, fill: F
     [
         ("http://anna:secret@127.0.0.1:19530", "holds a password"),
         ("http://milvus.example:19530", "unencrypted"),
-        ("http://[::1", "is no address"),
+        ("http://[::1", "is not an address"),
     ],
 )
 @pytest.mark.parametrize("token", ["secret", ""])

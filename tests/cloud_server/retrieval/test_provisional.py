@@ -1,4 +1,6 @@
-"""What a search will probably find is known once the nearer half of its clusters is read, and is prefilled then."""
+"""Once the nearer half of a search's clusters is read, its probable passages are known, and their prompts are
+prefilled.
+"""
 
 import threading
 from collections.abc import Callable
@@ -24,7 +26,7 @@ PROBES = 6
 
 
 class HalfRead:
-    """An index of which no more than the nearer half of a question's clusters is read before `rest` is set."""
+    """An index whose searches read the nearer half of their clusters, and then wait until `rest` is set."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.corpus = IndexCorpus(folder, FakeEmbedder.fingerprint, PROBES)
@@ -69,7 +71,7 @@ def test_nothing_is_said_before_the_nearer_half_is_there(half_read: HalfRead) ->
 
 
 def asked(serve: Serve, corpus: IndexCorpus, meanwhile: Callable[..., None], pipeline: m.Pipeline) -> tuple[str, int]:
-    """The answer, and how many tokens of its prompt were there."""
+    """Return the answer to a question, and how many tokens of its prompt were prefilled already."""
     served = serve(Scripted({"Write a short passage": QUESTION}), retrieval={"anchored": False})
     phone = Phone(served.url, served.token()).connects()
     request = phone.asks(QUESTION, passages=3, pipeline=pipeline)

@@ -1,4 +1,4 @@
-"""The corpus while it is searched: right passages, switched under searches, never of another embedder."""
+"""Searching the corpus: the right passages, switches of versions during a search, and no index of another embedder."""
 
 import logging
 import os
@@ -90,7 +90,7 @@ def test_the_next_question_is_asked_of_the_new_version_and_old_ids_are_nobodys(
 
 
 def test_searches_under_way_end_on_the_old_version(builder: Make, source: Write, tmp_path: Path) -> None:
-    """Many threads search while versions come and go: every answer is of one version, whole."""
+    """Many threads search while versions are replaced: each result comes completely from one version."""
     made, corpus = builder(), corpus_of(tmp_path)
     made.build([source(facts=numbered(12, "version0x"))])
     ended = False

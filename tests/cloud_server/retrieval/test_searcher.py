@@ -1,4 +1,4 @@
-"""Searches that wait together are answered together, each as if it were alone; one that fails fails alone."""
+"""Waiting searches are run together, each with the same result as alone; an error affects only its own search."""
 
 import threading
 from collections.abc import Sequence
@@ -24,7 +24,9 @@ pytestmark = pytest.mark.faiss
 
 
 class Watched(Ivf):
-    """Notes what is scanned together; waits before it scans, and fails where a cluster is asked for."""
+    """An index that records the sizes of the groups scanned together, can be made to wait, and fails for a chosen
+    cluster.
+    """
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -56,6 +58,10 @@ def watched(index: OpenIndex) -> Watched:
     return index.vectors
 
 
+def hits_of(searcher: Searcher, index: OpenIndex, vectors: Sequence[Vectors], most: int) -> list[Hits]:
+    return searcher.search(index, vectors, most, [index.probe(near) for near in vectors])
+
+
 def alone(index: OpenIndex, number: int) -> Hits:
     near = vector(f"subject{number}")
     return index.vectors.scan(index.probe(near), near, 5)
@@ -72,7 +78,7 @@ def test_those_that_wait_are_searched_together_and_get_their_own(index: OpenInde
     searcher, vectors = Searcher(lanes=1), watched(index)
     vectors.may_go_on.clear()
     with ThreadPoolExecutor(9) as threads:
-        ask = [partial(searcher.search, index, [vector(f"subject{number}")], 5) for number in range(9)]
+        ask = [partial(hits_of, searcher, index, [vector(f"subject{number}")], 5) for number in range(9)]
         first = threads.submit(ask[0])
         until(lambda: vectors.groups == [1])
         others = [threads.submit(work) for work in ask[1:]]
@@ -85,7 +91,7 @@ def test_those_that_wait_are_searched_together_and_get_their_own(index: OpenInde
 
 def test_several_vectors_of_one_search_stay_together(index: OpenIndex) -> None:
     numbers = list(range(0, 60, 3))
-    check(index, Searcher().search(index, [vector(f"subject{number}") for number in numbers], 5), numbers)
+    check(index, hits_of(Searcher(), index, [vector(f"subject{number}") for number in numbers], 5), numbers)
     assert watched(index).groups == [20]
 
 
@@ -96,7 +102,7 @@ def test_what_cannot_be_read_fails_those_alone_that_need_it(index: OpenIndex) ->
     vectors.may_go_on.clear()
     with ThreadPoolExecutor(12) as threads:
         searches = {
-            number: threads.submit(searcher.search, index, [vector(f"subject{number}")], 5) for number in probed
+            number: threads.submit(hits_of, searcher, index, [vector(f"subject{number}")], 5) for number in probed
         }
         until(lambda: len(searcher._waiting) == 11)
         vectors.may_go_on.set()
@@ -117,7 +123,7 @@ def test_searches_of_two_versions_or_for_other_numbers_of_passages_are_not_mixed
     near = vector("subject7")
     with ThreadPoolExecutor(8) as threads:
         searches = [
-            threads.submit(searcher.search, opened, [near], most) for opened in (index, other) for most in (1, 2, 5)
+            threads.submit(hits_of, searcher, opened, [near], most) for opened in (index, other) for most in (1, 2, 5)
         ]
         until(lambda: len(searcher._waiting) == 5)
         vectors.may_go_on.set()
@@ -132,7 +138,7 @@ def test_many_threads_search_at_once(index: OpenIndex) -> None:
         chance = np.random.default_rng(seed)
         for _ in range(20):
             numbers = chance.integers(60, size=chance.integers(1, 4)).tolist()
-            check(index, searcher.search(index, [vector(f"subject{number}") for number in numbers], 5), numbers)
+            check(index, hits_of(searcher, index, [vector(f"subject{number}") for number in numbers], 5), numbers)
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(ask, range(8)))

@@ -1,4 +1,4 @@
-"""What files say, whatever form and state they are in: passages that fit the protocol, reasons for the rest."""
+"""Reading source files of any form: passages that fit the protocol's limits, and the reasons for skipped parts."""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""A question's look-ahead: the same passages as without, sooner; whatever happens meanwhile, nothing is left behind."""
+"""The look-ahead for a question: the same passages as without it, but sooner; and no cluster stays reserved
+afterwards.
+"""
 
 import gc
 import weakref
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from cloud_server.retrieval.corpus import Ticket, Vector
 from cloud_server.retrieval.early_search import EarlySearch
-from cloud_server.retrieval.lookahead import LookaheadMode, budget
+from cloud_server.retrieval.lookahead import MOST_OF_OWN, LookaheadMode, budget
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.tickets import IndexTicket
 from models.fake import FakeEmbedder
@@ -46,7 +48,7 @@ def corpus_of(index: Path, probes: int = 4, mode: LookaheadMode = "progressive")
 
 
 def waits(ticket: IndexTicket) -> None:
-    """Until nothing is read ahead."""
+    """Wait until no cluster is being read ahead or queued."""
     assert ticket._index
     ahead = ticket._index.vectors.cache.ahead
     until(lambda: not ahead._running)
@@ -111,6 +113,21 @@ def test_half_of_the_budget_is_kept_for_what_is_being_written(index: Path) -> No
         assert (cache.bytes_read > halves[mode]) == (mode == "progressive")
         ticket.close()
     assert halves["progressive"] <= 0.6 * halves["paper"]
+
+
+def test_the_first_question_of_a_pipeline_reads_no_more_than_its_budget(index: Path) -> None:
+    corpus = corpus_of(index, probes=1)
+    ticket = corpus.look_ahead(vector("subject8"), "hyde")
+    waits(ticket)
+    ticket.refine(vector("subject12"))
+    waits(ticket)
+    opened = ticket._index
+    assert opened
+    own = (opened.probe(vector(f"subject{number}")) for number in (8, 12))
+    most = MOST_OF_OWN * max(sum(map(opened.vectors.bytes_of, opened.vectors.present(clusters))) for clusters in own)
+    ticket.search(vector("subject12"), 3)
+    assert ticket.coverage
+    assert 0.5 * most < ticket.coverage.bytes_ahead <= most
 
 
 def test_time_in_the_queue_is_not_learned_as_time_of_writing(index: Path) -> None:

@@ -1,4 +1,4 @@
-"""Facts of an index: those that were written before a field was added are read, written and added to as they are."""
+"""The stored metadata of an index: files written before a field was added can still be read, written and extended."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ from models.fake import FakeEmbedder
 from tests.cloud_server.retrieval.conftest import Make, Write
 
 EARLIER = Path(__file__).parent / "index_without_model"
-"""An index of three passages, of a revision that knew one embedder."""
+"""The folder of an index of three passages, as an earlier revision wrote it, before the embedder could be chosen."""
 
 
 def test_facts_without_a_model_are_read_and_written_as_they_were(tmp_path: Path) -> None:
@@ -26,7 +26,9 @@ def test_facts_without_a_model_are_read_and_written_as_they_were(tmp_path: Path)
 
 
 def test_shards_that_were_finished_before_are_taken_for_what_they_are() -> None:
-    """A Milvus names its collection after the plan: the same sources go on in the same one."""
+    """The JSON of a plan and of a shard is the same as in earlier revisions, so that an interrupted build is
+    continued.
+    """
     file = SourceFile("/a", "a", 1, 2)
     plan = (
         b'{"embedder":"fake","dimensions":2,"words":100,"sources":[{"path":"/a","name":"a","size":1,"modified_ns":2}],'

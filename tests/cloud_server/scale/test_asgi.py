@@ -1,4 +1,6 @@
-"""The service as an ASGI application: the same sessions, whatever server carries their frames. No socket, no server."""
+"""The service as an ASGI application, called by the test in place of an ASGI server: it serves sessions as over a
+socket.
+"""
 
 import asyncio
 import threading
@@ -13,6 +15,7 @@ import pytest
 from cloud_server.access.tokens import TokenFile
 from cloud_server.scale.asgi import Application
 from cloud_server.serving import service as service_module
+from cloud_server.sessions.threads import READERS, SEARCHERS
 from models.fake import FakeEngine
 from shared.protocol import codec
 from shared.protocol import messages as m
@@ -24,7 +27,7 @@ Message = dict[str, Any]
 
 
 class Carried:
-    """One connection, as an ASGI server has it."""
+    """One WebSocket connection to the application; the test plays the ASGI server."""
 
     def __init__(self, application: Application, token: str, **scope: object) -> None:
         headers = [(b"authorization", f"Bearer {token}".encode())]
@@ -52,7 +55,7 @@ class Carried:
 
 
 class Device:
-    """A device on such connections."""
+    """A device that talks to the application over connections that the test simulates."""
 
     def __init__(self, application: Application, token: str) -> None:
         self.session = DeviceSession(m.Hello(m.VERSIONS, "fake", "fake", "test"))
@@ -100,7 +103,7 @@ class Device:
 async def living(
     tokens: TokenFile, engine: FakeEngine | None = None, **sections: dict[str, object]
 ) -> AsyncIterator[Application]:
-    """The application between its startup and its shutdown."""
+    """Run the application's lifespan: start it before the block, shut it down after the block."""
     application = Application(companion(tokens, engine or FakeEngine(sequences=4), sections))
     orders: asyncio.Queue[Message] = asyncio.Queue()
     said: asyncio.Queue[Message] = asyncio.Queue()
@@ -219,11 +222,12 @@ def test_the_end_waits_for_what_is_being_read_alone(tokens: TokenFile) -> None:
         over.wait(30)
 
     async def test(application: Application, _token: str) -> None:
-        readers = application.service._readers
-        for _ in range(service_module.READERS):
-            readers.submit(reading)
-            started.acquire()
-        readers.submit(late.append, True)
+        threads = application.service._threads
+        for pool, count in ((threads.readers, READERS), (threads.searchers, SEARCHERS)):
+            for _ in range(count):
+                pool.submit(reading)
+                started.acquire()
+            pool.submit(late.append, True)
         threading.Timer(0.1, over.set).start()
         application.service.stop()
 

@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[3]
 
 @contextmanager
 def fleet(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Two replicas, which are up, and nothing left of them in the end."""
+    """Start two replicas and wait until they serve; check afterwards that no process of theirs is left."""
     environment = os.environ | {
         "HOME": str(folder),
         "PYTHONPATH": str(ROOT),
@@ -162,7 +162,7 @@ def test_the_token_of_a_cluster_is_named_while_it_is_there(tmp_path: Path, monke
 
 
 def others(url: str, token: Callable[[str], str], phones: list[tuple[str, Phone]], killed: str) -> bool:
-    """Connect one more; whether two are with the other replica."""
+    """Connect another phone; return whether at least two phones are with the replica that is not killed."""
     phone = Phone(url, token(f"phone {len(phones)}")).connects()
     assert phone.session.offer
     phones.append((phone.session.offer.model, phone))

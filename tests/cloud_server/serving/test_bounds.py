@@ -1,4 +1,6 @@
-"""What waits for a device that does not read, and what one may send: both are bounded, and nobody else is delayed."""
+"""Limits on the data queued for a device that does not read, and on what a device may send; other devices are not
+delayed.
+"""
 
 import asyncio
 import base64
@@ -11,17 +13,19 @@ from contextlib import contextmanager
 
 import pytest
 
+from cloud_server.retrieval.corpus import Vector
+from cloud_server.sessions.threads import READERS
 from models.fake import FakeEngine
 from shared.protocol import codec
 from shared.protocol import messages as m
-from tests.companion import Phone, Serve, Served
+from tests.companion import FACTS, FewPassages, Phone, Serve, Served
 
 DANUBE = "Through how many countries does the Danube flow?"
 
 
 @contextmanager
 def upgraded(port: int, token: str) -> Iterator[socket.socket]:
-    """A connection past its upgrade, in the test's own hands."""
+    """Return a raw socket to the server after its upgrade to WebSocket."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         _upgrade(connection, token)
         yield connection
@@ -42,7 +46,9 @@ def framed(opcode: int, payload: bytes) -> bytes:
 
 
 def pours(connection: socket.socket, frames: bytes, seconds: float) -> int | None:
-    """Bytes that were taken until the connection was cut; None where it never was."""
+    """Send the frames again and again; return how many bytes were sent until the connection was cut, None if it was
+    not.
+    """
     deadline, sent = time.monotonic() + seconds, 0
     connection.settimeout(0.2)
     while time.monotonic() < deadline:
@@ -77,8 +83,33 @@ def test_messages_come_one_turn_at_a_time_and_too_many_cut_the_connection(serve:
         assert pours(connection, framed(2, acknowledge) * 2_000, 20) is not None
 
 
+def test_searches_that_wait_for_the_disk_delay_no_other_work(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    search, started, may_go_on = FewPassages.search, threading.Semaphore(0), threading.Event()
+
+    def slowly(corpus: FewPassages, vector: Vector, most: int) -> list[m.PublicPassage]:
+        started.release()
+        assert may_go_on.wait(30)
+        return search(corpus, vector, most)
+
+    monkeypatch.setattr(FewPassages, "search", slowly)
+    served = serve()
+    phones = [Phone(served.url, served.token(f"phone{number}")).connects() for number in range(READERS + 2)]
+    requests = [phone.asks(DANUBE) for phone in phones]
+    other = Phone(served.url, served.token("other")).connects()
+    try:
+        for _ in phones:
+            assert started.acquire(timeout=5)
+        ended = other.until_ended(other.asks("Write a poem.", passages=0))
+        assert isinstance(ended, m.Finished)
+    finally:
+        may_go_on.set()
+    for phone, request in zip(phones, requests, strict=True):
+        assert isinstance(phone.until_ended(request), m.Finished)
+        assert phone.text(request) == FACTS[0][1]
+
+
 class Held(FakeEngine):
-    """Tokenises a question only once it is let go, and counts how often."""
+    """A fake engine that waits in the tokenisation of a question until `go` is set, and counts its tokenisations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,7 +146,7 @@ def test_what_is_cancelled_waits_in_no_line(serve: Serve, passages: int) -> None
 
 
 def tasks(served: Served) -> int:
-    """Those of the server's event loop."""
+    """Return the number of tasks in the server's event loop."""
     counted = list[int]()
     served.on_loop(lambda: counted.append(len(asyncio.all_tasks())))
     return counted[0]

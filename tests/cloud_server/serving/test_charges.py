@@ -1,4 +1,4 @@
-"""What is computed, searched or started is charged to its token's name, whichever message caused it."""
+"""Computed tokens, searches and new requests are charged to the access token's name, whichever message caused them."""
 
 import time
 

@@ -1,4 +1,6 @@
-"""Strangers: so many of an address, so many in all; who waits longest goes, and a burst of them costs no descriptor."""
+"""Connections without a token are limited per address and in total; the oldest is closed first, and file descriptors
+never run out.
+"""
 
 import json
 import resource

@@ -1,4 +1,6 @@
-"""Pipelines over real sockets: rounds arrive, what is written for them is charged, and nothing of them stays behind."""
+"""Pipelines over real sockets: rounds of retrieval reach the device, their tokens are charged, and nothing stays in
+memory.
+"""
 
 import threading
 import time
@@ -6,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from cloud_server.pipelines.rewriting import HYDE_TOKENS
 from cloud_server.retrieval.early_search import EarlySearch
 from shared.protocol import messages as m
 from tests.companion import FACTS, Phone, Serve, Served
@@ -43,7 +46,7 @@ def until(state: Callable[[], bool]) -> None:
 
 
 def idle(served: Served) -> bool:
-    """Whether nothing is written or waits, and nobody is owed an event."""
+    """Return whether no answer is queued or generated, and no session has events to send."""
     load, session = served.server.generation.load, served.server.sessions
     return (load.writing, load.waiting, session.busy) == (0, 0, False)
 
@@ -115,6 +118,19 @@ def test_what_a_pipeline_writes_and_looks_up_is_charged_to_the_token(serve: Serv
     assert used["subquestion"][1] > len(questions) + 50
 
 
+def test_what_many_pipelines_write_for_a_device_delays_another_by_its_turn_alone(serve: Serve) -> None:
+    endless = Scripted({WRITES["hyde"]: None}, seconds=0.005, sequences=1)
+    served = serve(endless, limits={"tokens_per_minute": 1e6})
+    busy, other = connected(served, "busy"), connected(served, "other")
+    for _ in range(8):
+        busy.asks(KENYA, pipeline="hyde", max_tokens=20)
+    load = served.server.generation.load
+    until(lambda: load.waiting == 7)
+    finished(other, other.asks(KENYA, max_tokens=20))
+    assert load.written < 5 * HYDE_TOKENS  # eight times as much, where the first to come were served first
+    assert load.waiting > 2
+
+
 @pytest.mark.parametrize(
     ("written", "per_minute", "counted"), [("", 60.0, 1), ("zzz yyy", 60.0, 2), ("zzz yyy", 1.0, 1)]
 )
@@ -159,7 +175,9 @@ def test_a_cancel_in_the_middle_leaves_no_job(serve: Serve, pipeline: str) -> No
 
 
 def test_the_event_loop_waits_for_no_look_ahead_to_be_closed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The index's lock may be held for long, and every device would wait for it."""
+    """Closing a look-ahead may wait long for the index's lock, so it runs in another thread: every device would wait
+    otherwise.
+    """
     refined: list[bool] = []
     closing: list[str] = []
     monkeypatch.setattr(EarlySearch, "refine", lambda *_: refined.append(True))

@@ -1,4 +1,6 @@
-"""The passages that a search will probably find are prefilled while it runs: sooner if right, harmless if wrong."""
+"""The probable passages of a search are prefilled while it runs: an answer begins sooner if they are right, and is
+unchanged if not.
+"""
 
 import threading
 import time
@@ -22,7 +24,7 @@ MADE_UP = "Jackdaws pair for life and share food."
 
 
 class SlowDisk:
-    """Every search waits until `opened` is set; `near` are the passages that are known meanwhile."""
+    """A corpus whose searches wait until `opened` is set; until then it reports the passages `near` as probable."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, near: Sequence[int] | Callable[[], Sequence[int]]) -> None:
         self.opened = threading.Event()
@@ -51,7 +53,7 @@ def asked(served: Served, name: str = "phone", **how: Any) -> tuple[Phone, int]:
 
 
 def answer(served: Served, phone: Phone, request: int) -> tuple[str, int]:
-    """Its text, and the tokens of its prompt that were there."""
+    """Return the answer's text, and how many tokens of its prompt were prefilled already."""
     ended = phone.until_ended(request)
     assert isinstance(ended, m.Finished), ended
     until(lambda: not served.server.generation.load.writing)
@@ -59,7 +61,7 @@ def answer(served: Served, phone: Phone, request: int) -> tuple[str, int]:
 
 
 def prefilled(served: Served) -> int:
-    """Tokens that are prefilled until no more are."""
+    """Return how many tokens are prefilled ahead, once their number no longer grows."""
     load = served.server.generation.load
     until(lambda: load.provisional)
     computed = 0
@@ -73,7 +75,7 @@ ALL = {"relevance": -1.0}
 
 @pytest.fixture
 def plainly(serve: Serve) -> str:
-    """The answer of a server whose search is fast."""
+    """Return the answer of a server whose search is too fast for prefilling, for comparison."""
     served = serve(retrieval=ALL)
     text, cached = answer(served, *asked(served, passages=2))
     assert cached == 0
@@ -91,7 +93,7 @@ def test_right_passages_are_there_when_the_search_ends(
     assert answer(served, phone, request) == (plainly, computed)
     assert computed > sum(len(FACTS[place][1]) for place in nearest)
     assert served.server.generation.load.dropped == 0
-    assert all(name.startswith("reader") for name in disk.looks)
+    assert all(name.startswith("searcher") for name in disk.looks)
 
 
 def test_it_is_so_for_a_pipeline_too(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

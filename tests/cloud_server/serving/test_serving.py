@@ -1,4 +1,4 @@
-"""Questions over a real socket: answered, resumed after a cut, taken back, refused with a reason."""
+"""Questions over a real socket: answered, resumed after a lost connection, cancelled, and refused with a reason."""
 
 import logging
 from typing import NoReturn

@@ -1,8 +1,9 @@
-"""A step that settles several tokens of an answer: its end and the device's credit may fall inside the step."""
+"""A generation step with several tokens of an answer: the end of the answer or of the device's credit may come within
+the step.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import pytest
@@ -18,6 +19,7 @@ from cloud_server.pipelines.pipeline import Pipeline
 from cloud_server.sessions.registry import Sessions
 from cloud_server.sessions.requests import Requests
 from cloud_server.sessions.services import RequestServices
+from cloud_server.sessions.threads import RequestThreads
 from cloud_server.settings import Limits
 from models.sampling import SamplingSettings
 from shared.protocol import codec
@@ -28,7 +30,7 @@ PASSAGE = m.PublicPassage(1, "Rivers", "rivers.txt", "The Danube.", 0.9, 0.9)
 
 
 class FakeGeneration:
-    """Takes jobs, and remembers how far each may be written; whoever tests feeds the events."""
+    """A fake generation: records the jobs and how far each may go; the test supplies the events."""
 
     def __init__(self) -> None:
         self.pace = Throughput()
@@ -52,7 +54,10 @@ class FakeGeneration:
 
 
 class FakeAnswering:
-    """One passage for any question. `before` tokens of a text that is gone on with are the engine's alone."""
+    """A fake that answers any question from one passage.
+
+    If a device continues an answer by its text, the job's first `before` tokens are that text: they are not sent.
+    """
 
     corpus = None
 
@@ -74,16 +79,16 @@ class FakeAnswering:
 
 
 class Server:
-    """The real sessions and requests, with one device that asked one question."""
+    """The real session and request code of a server, with one device that has asked one question."""
 
     def __init__(self, *, credit: int, max_tokens: int = 100, by_text: bool = False) -> None:
         self.generation, self._before = FakeGeneration(), 3 if by_text else 0
         offer = m.Offer("model", "words", "embedder", 1000, 16, 1000, 60.0)
         self._sessions = Sessions(offer, Limits())
-        self._readers = ThreadPoolExecutor(1)
+        self._threads = RequestThreads()
         answering, metrics = cast(Any, FakeAnswering(self._before)), Metrics(Load, lambda: 1)
         pipeline, generation = Pipeline(answering, metrics), cast(Any, self.generation)
-        parts = RequestServices(answering, pipeline, generation, self._readers, metrics, False, lambda: False)
+        parts = RequestServices(answering, pipeline, generation, self._threads, metrics, False, lambda: False)
         self.events: list[m.Event] = []
         self._session = ServerSession("0" * 32, offer)
         self._requests = Requests(self._session, "phone", parts, self._sessions, Quota(Limits(), 0.0), self._send)
@@ -112,7 +117,10 @@ class Server:
         self._says(m.Cancel(1))
 
     def steps(self, *made: Callable[[int], EngineEvent] | range) -> None:
-        """One step of the generation: the answer's tokens of a range, or what is made of the job's key."""
+        """Deliver one generation step.
+
+        A range stands for tokens of the answer; a function makes an event from the job's key.
+        """
         key, events = self.generation.keys[0], list[EngineEvent]()
         for part in made:
             if isinstance(part, range):
@@ -134,7 +142,7 @@ class Server:
         return [event for event in self.events if isinstance(event, m.Finished | m.Failed)]
 
     def close(self) -> None:
-        self._readers.shutdown()
+        self._threads.close()
 
 
 def done(key: int) -> Done:
@@ -237,7 +245,7 @@ def test_what_comes_of_a_cancelled_answer_is_dropped() -> None:
 def test_any_steps_and_credits_send_each_token_once_and_none_beyond_the_credit(
     steps: list[int], credits: list[int], behind: int, credit: int, max_tokens: int
 ) -> None:
-    """The session refuses what exceeds the credit (ProtocolError), which would fail the request."""
+    """If tokens beyond the credit were sent, the session would raise ProtocolError, and the request would fail."""
     written = min(sum(steps), max_tokens)
 
     def act(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""When the device is idle."""
+"""When the device counts as idle, so that background work may run."""
 
 from dataclasses import replace
 

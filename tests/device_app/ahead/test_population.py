@@ -1,4 +1,4 @@
-"""The work ahead, on a real store with an engine without weights: what is predicted, answered and read ahead."""
+"""Background work on a real store with the fake engine: which questions are predicted, answered and prefilled ahead."""
 
 import json
 from collections.abc import Sequence
@@ -274,7 +274,7 @@ def test_what_is_likeliest_next_is_read_ahead_once_however_small_the_room(device
 
 
 def likeliest_read(device: Device) -> list[Step]:
-    """What a run read ahead for the next question."""
+    """Return the passages whose states a run computed ahead for the likely next question."""
     return [step for step in everything(device) if step.why == "the passage is likely to be asked about next"]
 
 

@@ -1,4 +1,6 @@
-"""The work ahead when files change: what is redone, dropped, or tried again because it had no answer."""
+"""Background work after files have changed: which answers are redone, which dropped, which unanswered questions tried
+again.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +67,7 @@ def test_a_question_whose_files_are_gone_is_dropped(device: Device, notes: Path)
 
 @pytest.fixture
 def silent(device: Device, notes: Path) -> Device:
-    """With a note, read last, that does not answer what is predicted from it."""
+    """A device whose newest note does not contain the answer to the question that is predicted from it."""
     (notes / "drill.md").write_text(f"# Things lent\n\nWho has borrowed the blue drill?\n\n{NOT_FOUND}\n")
     device.ingestion().run([notes])
     return device

@@ -1,4 +1,6 @@
-"""The work ahead after a change of model, cutoff or limits: what is made again, and what makes room."""
+"""Background work after the model, a threshold or a limit was changed: what is computed again, and what is deleted for
+it.
+"""
 
 from dataclasses import replace
 
@@ -14,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("one_question_a_passage")
 
 @pytest.fixture
 def other(another: Another) -> Device:
-    """The same device under settings that write other answers."""
+    """Return the same device with a changed setting, under which its kept answers no longer count."""
     return another(replace(Settings(), answer=Answering(max_tokens=32)))
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a model to predict questions, and what is kept of its replies."""
+"""The prompts with which a model predicts questions, and which parts of its replies are used."""
 
 from datetime import date
 

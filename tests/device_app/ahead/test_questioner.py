@@ -1,4 +1,6 @@
-"""Questions that a model writes which was taught to ask: kept as any others, and never twice of the same passage."""
+"""Questions written by a model that was trained to write them: kept like other predicted questions, never twice from
+the same passage.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +21,7 @@ BY_FORM = "What is written about the key of the shed?"
 
 @pytest.fixture
 def asking(device: Device, notes: Path, another: Another) -> Device:
-    """With a model that was taught to ask, which repeats a passage's last line; one note's last line is a question."""
+    """A device whose fake model writes questions: it repeats a passage's last line, which in one note is a question."""
     (notes / "key.md").write_text(f"# The key\n\n{KEY}\n")
     device.ingestion().run([notes])
     return with_engine(another, FakeEngine(asks=True))
@@ -31,7 +33,7 @@ def with_engine(another: Another, engine: FakeEngine) -> Device:
 
 @pytest.fixture(autouse=True)
 def by_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the passages' form lets one expect."""
+    """Let the rules that predict questions make one question only, about the key."""
     monkeypatch.setattr(
         questions, "from_passage", lambda passage, _=(): [BY_FORM] if passage.title == "The key" else []
     )
@@ -110,7 +112,7 @@ def test_however_often_it_gives_way_nothing_near_to_a_question_is_asked_of_twice
 
 
 def next_step(device: Device) -> list[Step]:
-    """What one run does that is stopped behind its first step, and takes up what follows that."""
+    """Return the first step of a run that is stopped when its second step begins."""
     steps = device.population(lambda: False).steps()
     done = [step for step in (next(steps, None), next(steps, None)) if step]
     return done[:1]

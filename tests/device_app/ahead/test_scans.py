@@ -1,4 +1,6 @@
-"""Scans are read page by page while nobody needs the machine. Scripts play the programs that recognise text."""
+"""Scanned PDFs are read page by page while the device is idle. Scripts stand in for the programs that
+recognise text.
+"""
 
 import os
 from collections.abc import Iterator
@@ -22,7 +24,7 @@ echo "The roof is page $(cat "$1")."
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the programs, which is searched first."""
+    """A folder with stand-ins for the programs that recognise text; it comes first on PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, script in (("pdftoppm", DRAW), ("tesseract", READ)):

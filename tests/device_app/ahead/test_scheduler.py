@@ -1,4 +1,4 @@
-"""What is done ahead, by threshold, cutoff and room."""
+"""Which background work is done, by the similarity threshold, the cutoff and the free space."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is suggested to a new person: nothing that was not answered before it is shown."""
+"""The questions suggested to a new user: only questions whose answers are already kept."""
 
 from pathlib import Path
 

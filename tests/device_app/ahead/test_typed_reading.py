@@ -1,4 +1,6 @@
-"""Searching for a half-typed question and reading its passages: what is left alone, and that answers stay the same."""
+"""Retrieval and prefilling for a question that is still being typed: when nothing is done, and that answers stay the
+same.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -85,7 +87,7 @@ def test_a_passage_is_read_once_and_not_if_it_is_gone(device: Device) -> None:
 
 
 def after(looks: int) -> Callable[[int], bool]:
-    """Gives way once this many looks have been taken."""
+    """Return a function that asks the work to stop at its check number `looks`, counted from 0."""
     taken = count()
     return lambda _: next(taken) == looks
 
@@ -240,7 +242,9 @@ def test_passages_that_share_a_prompt_stand_in_it_as_without(
 
 
 def logits(device: Device, passage: StoredPassage, *, is_read: bool = False) -> Logits:
-    """Behind the prompt of a question, from what the tree keeps and what was read before."""
+    """Return the logits after a question's prompt, computed with the KV states that are cached or were prefilled
+    before.
+    """
     source, trace = device.begin_loading().result(), Trace()
     prompt = prompts.build(DRILL, [passage], source.template)
     (row,) = source.prefilled(prompt, trace, device.qkv_tree)

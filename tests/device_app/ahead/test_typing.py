@@ -1,4 +1,4 @@
-"""What is done for a question while it is typed: tables of decisions, and the bounds that hold whatever is typed."""
+"""What is computed for a question while it is typed: tables of decisions, and limits that hold whatever is typed."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from device_app.ahead.allowance import Allowance, refusal
 from device_app.ahead.typing import (
+    ENTER_S,
     LIKELY,
     MOST_CHARACTERS,
     MOST_PASSAGES,
@@ -49,6 +50,9 @@ CLOSE: Ranking = ((7, 0.5), (8, 0.49), (9, 0.48))
         ("the blue drills", "the blue dril", "the blue drills"),
         ("blue drill machine", "blue drill mach", "blue drill machine"),
         ("blue drill in the cellars", "blue drill in the cell", "blue drill in the cellars"),
+        ("freshrp", "", ""),
+        ("freshrpms", "freshrpm", "freshrpms"),
+        ("list@freshrpms.net ", "list@freshrpms.net", "list@freshrpms.net"),
         ("/add ~/Documents now ", "", ""),
         (" /knowledge of all ", "", ""),
         (
@@ -69,11 +73,13 @@ def draft(text: str, searched: str = "", ranking: Ranking = (), leads: int = 1) 
 
 
 def after(state: Draft, question: str) -> Draft:
-    """The draft once this much of the question was read behind passage 7."""
+    """Return the state after this part of the question was prefilled behind passage 7."""
     return state.has_read_question(ReadQuestion(7, question, question.endswith("?")))
 
 
-SEVEN = "a b c d e f g"
+SEVEN = "who b c d e f g"
+BRIEF = draft("the blue drills", "the blue dril", CLEAR).has_read(7)
+AS_TYPED = ReadQuestion(7, "the blue drills", is_whole=True)
 AGAIN, PAUSED = (ReadQuestion(7, text, is_whole=True) for text in ("who has it?", "who has it"))
 TWO: Ranking = ((7, 2.0), (8, 1.9), (9, 0.0))
 
@@ -110,6 +116,11 @@ TWO: Ranking = ((7, 2.0), (8, 1.9), (9, 0.0))
         (10.1, after(draft("who has it?", "who has it?", TWO[1:]).has_read(7), "who has it?"), Read(8)),
         (10.1, after(draft("who has it? And t", "who has it? And", TWO).has_read(7), "who has it?"), Read(8)),
         (10.0, after(draft("who has it?", "who has it?", TWO).has_read(7), "who has it?").has_read(8), AGAIN),
+        (10.0, BRIEF, Wait(ENTER_S)),
+        (10.0 + ENTER_S, BRIEF, AS_TYPED),
+        (10.0 + ENTER_S, BRIEF.has_read_question(AS_TYPED), Wait(PAUSE_S - ENTER_S)),
+        (10.0 + ENTER_S, replace(BRIEF, read=frozenset()), Read(7)),
+        (10.0 + ENTER_S, replace(BRIEF, question_reads=MOST_QUESTION_READS), Wait(PAUSE_S - ENTER_S)),
         (10.0, replace(draft("who has it?", "who has it?", CLOSE), read=frozenset((8, 9)), broken_off=4), Wait()),
         (
             10.0,

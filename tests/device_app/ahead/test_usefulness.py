@@ -1,4 +1,4 @@
-"""What is predicted and never asked is predicted less, and more again once it is asked."""
+"""Kinds of questions that are predicted but never asked are predicted less, and more again once they are asked."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +10,9 @@ from device_app.ahead.usefulness import CHANCES, HALF_LIFE, LEAST, Prediction, T
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 LATER = [NOW - timedelta(minutes=CHANCES - place) for place in range(CHANCES)]
-"""The times of as many questions as give a prediction its chance."""
+"""The times of just enough later questions that a predicted question which was not asked among them counts as
+a miss.
+"""
 
 
 @pytest.mark.parametrize(

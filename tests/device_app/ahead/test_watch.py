@@ -1,4 +1,4 @@
-"""When something in the folders has changed, and has settled."""
+"""When files in the folders have changed, and have stopped changing, so that they can be read."""
 
 import os
 from pathlib import Path

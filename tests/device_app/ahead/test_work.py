@@ -1,4 +1,4 @@
-"""One run of work: it tells of each step, and gives way between two."""
+"""One run of background work: it yields each step, and stops between two steps when it is asked to."""
 
 from collections.abc import Iterator
 

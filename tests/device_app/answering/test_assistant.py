@@ -1,4 +1,4 @@
-"""The room: questions in, answers out, on a real store with a fake engine and embedder."""
+"""The assistant, on a real store with a fake engine and embedder: the answers that it gives to questions."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -21,7 +21,7 @@ STEPS = ["look up", "retrieve", "load", "prefill", "decode", "evidence"]
 
 
 class MuteEngine(FakeEngine):
-    """Its first token is the end."""
+    """A fake engine that ends every answer at once: every token counts as the end."""
 
     def is_end(self, token: int) -> bool:
         return True

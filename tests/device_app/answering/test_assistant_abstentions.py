@@ -1,4 +1,7 @@
-"""Where the model writes that the passages do not hold the answer: the fake one does where they end with that."""
+"""Abstentions: the model writes that the passages do not contain the answer.
+
+The fake model does so if they end with that sentence.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -25,7 +28,7 @@ ZITHER = "What did my zither cost?"
 
 @pytest.fixture
 def silent(database: Database, tmp_path: Path) -> Database:
-    """With two notes that do not answer what they are nearest to."""
+    """A store with two notes that do not answer the questions nearest to them."""
     (tmp_path / "notes" / "zither.md").write_text(f"# My zither\n\nAbout my zither.\n\n{NOT_FOUND}\n")
     (tmp_path / "notes" / "strings.md").write_text(f"# Strings\n\nWhat my strings cost.\n\n{NOT_FOUND}\n")
     Ingestion(KnowledgeStore(database), FakeEmbedder()).run([tmp_path / "notes"])
@@ -125,7 +128,9 @@ def test_what_was_hardly_found_is_refused_sooner_than_what_was_found_well(databa
 
 @pytest.fixture
 def second(silent: Database, tmp_path: Path) -> Database:
-    """With a third note, which tells, and is nearer than the second."""
+    """The same store with a third note, which contains the answer and is nearer to the question than the
+    second note.
+    """
     (tmp_path / "notes" / "paid.md").write_text("# What my zither cost\n\nNinety euros, with its case.\n")
     Ingestion(KnowledgeStore(silent), FakeEmbedder()).run([tmp_path / "notes"])
     return silent
@@ -188,7 +193,7 @@ def test_all_that_was_read_is_counted(second: Database) -> None:
 @pytest.mark.parametrize("written", [b"", b" "])
 def test_where_the_next_writes_nothing_nothing_is_told(second: Database, written: bytes) -> None:
     class Mute(FakeEngine):
-        """Writes so much of the second note."""
+        """A fake engine that, for a prompt with the second note, writes only `written` and then ends."""
 
         def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
             return self._silenced(super().decode(tokens))

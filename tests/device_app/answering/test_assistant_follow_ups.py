@@ -1,4 +1,6 @@
-"""Filters and follow-ups: which sources a question is asked of, and which earlier questions it is read with."""
+"""Filters and follow-up questions: which documents are searched, and which earlier questions are added to the
+prompt.
+"""
 
 from pathlib import Path
 

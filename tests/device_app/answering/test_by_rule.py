@@ -1,4 +1,6 @@
-"""A question that a rule answers: no model, no socket, no embedding; in the history, not among the kept answers."""
+"""A question that a rule answers: without model, network or embedding; stored in the history, but not in the answer
+cache.
+"""
 
 import socket
 from dataclasses import replace

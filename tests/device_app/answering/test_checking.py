@@ -1,4 +1,4 @@
-"""Whether what was written is shown as an answer: a table of sureness, and what a second look changes."""
+"""Whether a generated text is shown as the answer: by its probabilities, and by a second generation that checks it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ QUESTION = "When is Anne Lindgren's birthday?"
 
 
 class Scripted:
-    """A source that answers from what is alone in its prompt."""
+    """A fake model whose answer depends on which passage is alone in its prompt."""
 
     template = CHATML
 
@@ -170,7 +170,9 @@ def test_an_answer_that_is_proven_is_quoted_and_an_abstention_is_no_guess() -> N
 
 
 class Leaning(Scripted):
-    """A source that leans by what it reads."""
+    """A fake model whose preference for "Yes" over "No" (the difference of their logits) depends on the passages in the
+    prompt.
+    """
 
     def stream(self, prompt: Prompt, sampling: Any, *, sureness: Sureness, **_: Any) -> Iterator[Piece]:
         sureness.yes_margin = 1.1 if "cures" in prompt.text() else -1.15

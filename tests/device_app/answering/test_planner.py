@@ -1,4 +1,4 @@
-"""What is done next, by what is asked and what is known: every branch of the plan, state in, action out."""
+"""The planner, a pure function from a request and the state to the next action: a test for each of its branches."""
 
 from dataclasses import replace
 from typing import Any, cast
@@ -40,7 +40,7 @@ UP, DOWN = Connection(is_up=True), Connection(is_up=False, why_not="It is away."
 
 
 def request(**facts: Any) -> Request:
-    """A question; what is no field of it is an option."""
+    """Return a request. Keywords set fields of `Request` or, if it has no such field, of its options."""
     fields = {name: facts.pop(name) for name in tuple(facts) if name in Request.__dataclass_fields__}
     query = Query("What of it?")
     chosen = replace(options(), **facts)

@@ -1,4 +1,4 @@
-"""Answers in the words of the files, which no model writes."""
+"""Answers that quote sentences of the files, without a model."""
 
 from dataclasses import replace
 from datetime import date, datetime
@@ -37,7 +37,7 @@ def never() -> LocalSource:
 
 @pytest.fixture
 def roof(database: Database, notes: Path) -> Database:
-    """With a chat and a note about a roof."""
+    """A store with a chat and a note about a roof."""
     (notes / "chat.md").write_text(
         "Anna: The leaking roof drips into the hall.\n\nTom: I have a man for the leaking roof.\n\nAnna: Good.\n"
     )
@@ -52,7 +52,7 @@ def added(database: Database, path: Path, text: str) -> None:
 
 
 def quoting(database: Database) -> Assistant:
-    """A room that needs no model."""
+    """An assistant that must not load a model."""
     return assistant(database, never)
 
 

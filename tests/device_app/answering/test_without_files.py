@@ -1,4 +1,4 @@
-"""Requests that need no file: what plans them, what writes them, and what is kept of them."""
+"""Requests that need no file: the action that is planned, who generates the answer, and what is stored."""
 
 import json
 from dataclasses import replace
@@ -34,7 +34,7 @@ WITH_DATE = "Translate this into German:\non:Monday the shop is closed."
 
 
 def request(**facts: Any) -> Request:
-    """A request; what is no field of it is an option."""
+    """Return a request. Keywords set fields of `Request` or, if it has no such field, of its options."""
     fields = {name: facts.pop(name) for name in tuple(facts) if name in Request.__dataclass_fields__}
     query = Query(POEM)
     return replace(Request(query, query, lambda: np.zeros(3, np.float32), replace(options(), **facts)), **fields)

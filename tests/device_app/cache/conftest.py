@@ -1,4 +1,4 @@
-"""A device that has read the notes, without weights but otherwise real; its work; and a tree over its own store."""
+"""A fake device that has read the notes, its background work, and trees of cached KV states over its store."""
 
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +27,7 @@ QUESTION = "Who has borrowed the blue drill?"
 
 
 def made(home: Path, settings: Settings | None = None, engine: FakeEngine | None = None) -> Device:
-    """A device at that home."""
+    """Return a fake device whose data is in the folder `home`."""
     paths = Paths.locate({"JACKDAW_HOME": str(home)})
     return fake_device(paths, settings or Settings(), lambda: engine or FakeEngine())
 
@@ -42,13 +42,13 @@ def device(tmp_path: Path, notes: Path) -> Device:
 
 @pytest.fixture
 def another(tmp_path: Path) -> Another:
-    """The same device under other settings."""
+    """Makes devices with the same data and other settings."""
     return partial(made, tmp_path / "home")
 
 
 @pytest.fixture
 def one_question_a_passage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a passage of the notes is asked for."""
+    """Let rules predict one question for each of two notes, and none for others."""
     asked = {"Dentist": "When does the dentist see me?", "Things lent": QUESTION}
     monkeypatch.setattr(
         questions, "from_passage", lambda passage, _=(): [asked[passage.title]] if passage.title in asked else []
@@ -56,24 +56,24 @@ def one_question_a_passage(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def everything(device: Device) -> list[Step]:
-    """What a run did."""
+    """Return all steps of one run of background work."""
     return list(device.population(lambda: False).steps())
 
 
 def work(device: Device) -> list[Step]:
-    """What was done for a question."""
+    """Return those steps of one run of background work that prepare questions."""
     return [step for step in everything(device) if step.action not in ("predict", "read ahead")]
 
 
 def ask(device: Device, question: str) -> Answer:
-    """The answer."""
+    """Return the answer to a question."""
     *_, last = device.assistant.ask(question, device.options())
     assert isinstance(last, Answer)
     return last
 
 
 def entries(device: Device) -> dict[str, Entry]:
-    """What the bank holds, by its questions."""
+    """Return the entries of the answer cache, by question."""
     return {entry.question: entry for entry in device.qa_bank.entries.all()}
 
 
@@ -87,7 +87,7 @@ def database(tmp_path: Path) -> Database:
 
 @pytest.fixture
 def make_tree(database: Database, tmp_path: Path) -> MakeTree:
-    """Trees over the same store: another limit is another object."""
+    """Makes trees of cached KV states over one store, each with its own limit in bytes and eviction policy."""
 
     def make(limit: int = 10**9, policy: str = "lfu") -> QKVTree:
         return QKVTree(KVSlices(database), Blobs(tmp_path / "cache" / "kv"), Counters(database), limit, policy)  # type: ignore[arg-type]

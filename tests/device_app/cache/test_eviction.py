@@ -1,4 +1,6 @@
-"""Victims: by each policy's order, children before their parents, and no more than the limit asks."""
+"""Which cached states are evicted: in the order of each policy, children before their parents, and no more than
+necessary.
+"""
 
 import pytest
 from hypothesis import given

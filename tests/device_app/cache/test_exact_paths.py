@@ -1,4 +1,6 @@
-"""On real weights: whatever was kept before, the logits behind it are those of an uncached run, to the bit."""
+"""With real weights: whichever cached states are reused, the logits equal those of a run without a cache, bit
+for bit.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -68,7 +70,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> QKVTree:
 
 
 def answer(source: LocalSource, prompt: Prompt, tree: QKVTree | None) -> tuple[list[Logits], list[int], int]:
-    """Every row's logits behind the prompt and behind each token of the greedy text; the text; segments cached."""
+    """Generate greedily.
+
+    Return every row's logits after the prompt and each token, the tokens, and how many segments were cached.
+    """
     trace = Trace()
     rows = dict(enumerate(source.prefilled(prompt, trace, tree)))
     logits, text = [*rows.values()], [int(rows[0].argmax())]
@@ -80,21 +85,21 @@ def answer(source: LocalSource, prompt: Prompt, tree: QKVTree | None) -> tuple[l
 
 
 def asked(source: LocalSource, tree: QKVTree, passages: Sequence[StoredPassage]) -> Prompt:
-    """The prompt in one row, its passages in the tree's order."""
+    """Return a prompt in one row, with the passages in the order in which the tree can reuse most states."""
     prompt = build("Which one is it, and when?", passages, source.template)
     order = tree.order(source.engine.info.kv_key, prompt.head, prompt.passages)
     return prompt.ordered(order).joined()
 
 
 def prepared(source: LocalSource, tree: QKVTree, prompts: Sequence[Prompt]) -> None:
-    """Keep what was computed for prompts, nothing else."""
+    """Empty the tree, then store the states of these prompts in it."""
     tree.clear()
     for prompt in prompts:
         source.prefill(prompt, tree)
 
 
 def same(source: LocalSource, tree: QKVTree, prompt: Prompt) -> int:
-    """Compare a run from the tree with an uncached one; the segments that were cached."""
+    """Check that a run with the tree equals one without a cache; return how many segments came from the tree."""
     expected, expected_text, _ = answer(source, prompt, None)
     logits, text, cached = answer(source, prompt, tree)
     assert all(map(np.array_equal, logits, expected))

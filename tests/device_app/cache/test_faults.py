@@ -1,4 +1,6 @@
-"""What may go wrong around the caches: kills, full disks, two processes, other models, damage, clocks, mass removal."""
+"""Faults around the caches: kills, full disks, concurrent processes, another model, damage, wrong clocks, many
+deletions.
+"""
 
 import datetime as dates
 import os
@@ -21,18 +23,18 @@ from storage.paths import HOME_VARIABLE, Paths
 from tests.killing_caches import KV_LIMIT, SENTENCES, TOOLS, home, join_all, lost, read_notes, run
 
 KILLS = 12
-"""`scripts/bench kills` kills more often."""
+"""The number of processes that a test kills; `scripts/bench kills` kills more."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A home where notes were read."""
+    """A data folder whose store has read some notes."""
     read_notes(tmp_path)
     return tmp_path
 
 
 def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """The clock of the tree, so much later."""
+    """Set the clock ahead by `seconds`."""
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + seconds)
 
@@ -119,7 +121,7 @@ def test_slices_that_were_tampered_with_are_computed_again(folder: Path, place: 
         file.write_bytes(data)
     again = parts.ask("Who has the drill?", fresh=True)
     assert (again.text, again.trace.segments_cached) == (first.text, 0)
-    assert parts.bank.counters.all()["kv_damaged"] == 1  # the root; nothing behind it was looked at
+    assert parts.bank.counters.all()["kv_damaged"] == 1  # the root; the nodes below it were not read
     for expected in (1, 2, 3):
         assert parts.ask("Who has the drill?", fresh=True).trace.segments_cached == expected
     join_all(parts.tree)

@@ -1,4 +1,6 @@
-"""The cheaper of a prompt in one row and in several is answered, where it leaves room for an answer."""
+"""A prompt may be one row with all passages, or several rows: the cheaper form is chosen, if it leaves room for an
+answer.
+"""
 
 from dataclasses import replace
 from pathlib import Path

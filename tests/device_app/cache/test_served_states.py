@@ -1,4 +1,4 @@
-"""What a prompt gets from kept states, by what was found to be inexact."""
+"""Which cached states a prompt may use, given which self-tests of the engine's exactness have failed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +30,9 @@ SERVED: Mapping[Check | None, tuple[int, int]] = {
     "rows": (3, 0),
     "rollback": (3, 3),
 }
-"""For what is inexact: the segments that come from states in a prompt of one row, and of two rows."""
+"""By the self-test that fails: how many segments come from cached states, for a prompt of one row and for one of two
+rows.
+"""
 
 
 @pytest.mark.parametrize(("check", "served"), SERVED.items())

@@ -1,4 +1,4 @@
-"""How much disk attention states take where the person set no limit."""
+"""The default limit on the disk space of cached KV states, which applies if the user has set none."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""One command line run in this process, in a home of its own."""
+"""Runs single command lines in the test's process, with a data folder of their own."""
 
 import os
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tests.devices import fake_device
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left behind."""
+    """The output and the exit code of a command."""
 
     code: int
     out: str
@@ -24,7 +24,7 @@ class Outcome:
 
 
 class Jackdaw:
-    """Runs commands, whose devices `make` makes."""
+    """Runs a `jackdaw` command line and returns its outcome; `make` makes the device that the command uses."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -47,7 +47,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
 
 @pytest.fixture(autouse=True)
 def niced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """By how much a command lowered its priority; this process keeps its own."""
+    """Records by how much commands would lower the priority; the test's process keeps its own."""
     by: list[int] = []
     monkeypatch.setattr(os, "nice", by.append)
     return by
@@ -55,7 +55,7 @@ def niced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture(autouse=True)
 def power(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is known of this machine's power, charge and heat, on which the cost of an answer depends."""
+    """Let the sensors know nothing of power, charge and heat, on which the cost of an answer depends."""
     monkeypatch.setattr(Sensors, "power", lambda _: Conditions())
     monkeypatch.setattr(conditions, "WAIT_S", 60)  # a busy machine may be slow to start a thread
 
@@ -67,13 +67,13 @@ def jackdaw(capsys: pytest.CaptureFixture[str]) -> Jackdaw:
 
 @pytest.fixture
 def without_weights(jackdaw: Jackdaw) -> None:
-    """The device's model and embedder are fakes, and nothing is fetched."""
+    """Make the device use a fake model and a fake embedder, and download nothing."""
     jackdaw.make = fake_device
 
 
 @pytest.fixture
 def notes(without_weights: None, jackdaw: Jackdaw, tmp_path: Path) -> Path:
-    """A folder that was read, with a file about a drill."""
+    """A folder with a file about a drill, which `jackdaw add` has read."""
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "drill.md").write_text("# Things lent\n\nPetra has borrowed the blue drill.\n")

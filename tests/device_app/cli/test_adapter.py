@@ -1,4 +1,6 @@
-"""An adapter as a person meets it: chosen, shown, refused; answers of one choice never serve under another."""
+"""LoRA adapters in the user's commands: chosen, shown and refused; an answer made with one adapter is never reused
+under another.
+"""
 
 import json
 import time
@@ -25,7 +27,7 @@ QUESTION = ("ask", "Who has the blue drill?", "--json")
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model of one's own, in use; only its head is ever read."""
+    """A model file named in the settings; it has only a header, as nothing else of it is read."""
     path = write(tmp_path / "model.gguf", MODEL, {})
     monkeypatch.setenv("JACKDAW_MODEL_NAME", f"file:{path}")
     for module in ("commands", "forecast"):
@@ -48,7 +50,9 @@ def choose(jackdaw: Any, adapter: Path | str) -> None:
 
 
 def loads_what_is_chosen(paths: Paths, settings: Settings) -> Device:
-    """Let the model be loaded with the adapter that fits; else the fake is one that llama.cpp loaded none into."""
+    """Makes a device whose fake model reports the adapter from the settings as loaded; other fake models
+    report none.
+    """
 
     def loaded() -> FakeEngine:
         engine = FakeEngine()
@@ -60,7 +64,7 @@ def loads_what_is_chosen(paths: Paths, settings: Settings) -> Device:
 
 
 def shipping(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str) -> None:
-    """Let the model in use be one of the catalog that comes with this adapter."""
+    """Let the model in the settings be one from the catalog that comes with the given adapter."""
     monkeypatch.delenv("JACKDAW_MODEL_NAME")
     monkeypatch.setattr(entries, "_ADAPTERS", folder)
     own = replace(catalog.CATALOG[0], adapter=name)
@@ -112,7 +116,10 @@ def test_a_question_is_answered_without_an_adapter_that_does_not_fit_and_says_so
     for _ in range(2):  # the second answer is one that was kept
         outcome = jackdaw(*QUESTION)
         assert outcome.code == 0
-        assert outcome.err.count("is not used, the bare model answers: it is made for the architecture qwen2") == 1
+        assert (
+            outcome.err.count("is not used, the bare model answers: the adapter is made for the architecture qwen2")
+            == 1
+        )
     for name in ("nowhere.gguf", "~nobody-has-this-name/a.gguf"):
         choose(jackdaw, name)
         assert "there is no such file. Set model.adapter to another file, or to off." in jackdaw(*QUESTION).err

@@ -1,4 +1,4 @@
-"""`jackdaw ask --again`: the last question, answered anew in the place of its turn."""
+"""`jackdaw ask --again`: the last question, answered again in the place of its turn."""
 
 import json
 import os
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent.parent.parent
 
 
 def process(*arguments: str) -> Any:
-    """What the program in a process of its own prints as JSON."""
+    """Run the program in a process of its own, and return the JSON that it prints."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PROGRAM, *arguments, "--json"]
     return json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)

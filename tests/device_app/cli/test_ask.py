@@ -1,4 +1,4 @@
-"""`jackdaw ask` with a fake engine and embedder: what is told, how it ends, and words that are not UTF-8."""
+"""`jackdaw ask` with a fake engine and embedder: its output, its exit codes, and questions that are not valid UTF-8."""
 
 import json
 import os
@@ -28,7 +28,7 @@ NOT_UTF8 = os.fsdecode(b"\xff")
 
 @pytest.fixture(autouse=True)
 def notes(tmp_path: Path, jackdaw: Any) -> Path:
-    """A folder that was read; everything that needs weights is replaced."""
+    """A folder of notes that a fake device has read."""
     jackdaw.make = fake_device
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -102,7 +102,7 @@ def test_nothing_relevant_is_exit_code_3(jackdaw: Any) -> None:
 
 @pytest.fixture
 def silent(jackdaw: Any, notes: Path) -> str:
-    """A question that the note nearest to it does not answer."""
+    """A note that is nearest to a question but does not answer it; return the question."""
     (notes / "zither.md").write_text(f"# My zither\n\nWhat it cost, my zither.\n\n{NOT_FOUND}\n")
     assert jackdaw("add", str(notes)).code == 0
     return "What did my zither cost?"

@@ -1,4 +1,4 @@
-"""`jackdaw cache` and `jackdaw ask` before it, in this process, with an engine and an embedder without weights."""
+"""`jackdaw cache`, and `jackdaw ask` that fills the caches, in this process with a fake engine and embedder."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`jackdaw completion`: the script, and what completes."""
+"""`jackdaw completion`: the script for the shell, and which words it completes."""
 
 import json
 import sys

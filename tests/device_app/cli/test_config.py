@@ -1,4 +1,4 @@
-"""`jackdaw config` shows, explains and changes settings, and mends a settings file that is wrong."""
+"""`jackdaw config` shows, explains and changes settings, and repairs a settings file with errors."""
 
 import json
 import math
@@ -176,7 +176,7 @@ def test_edit_opens_the_editor_and_checks_the_result(
 
 
 def values(setting: Setting) -> st.SearchStrategy[Value]:
-    """Everything the setting takes."""
+    """Return a Hypothesis strategy for all values that the setting accepts."""
     low, high = setting.meta.ge, setting.meta.le
     if setting.choices:
         return st.sampled_from([True, False]) if setting.type is bool else st.sampled_from(setting.choices)

@@ -19,7 +19,7 @@ from tests.devices import fake_device
 
 @pytest.fixture(autouse=True)
 def quiet(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device without weights, on a machine that may be busy."""
+    """A fake device on a machine that may be busy: the background process ignores the load."""
     jackdaw.make = fake_device
     monkeypatch.setenv("JACKDAW_DAEMON_LOAD", "1")
     monkeypatch.setenv("JACKDAW_DAEMON_TEMPERATURE", "150")
@@ -121,7 +121,7 @@ def test_status_before_anything_ran(jackdaw: Any) -> None:
 
 @dataclass(frozen=True)
 class Linux:
-    """A home and a PATH of their own, with a `systemctl` that notes what it is told."""
+    """A home folder and a PATH for the test, with a fake `systemctl` that records its calls."""
 
     unit: Path
     log: Path

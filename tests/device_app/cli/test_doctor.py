@@ -1,4 +1,4 @@
-"""`jackdaw doctor`: what is wrong is told with where it stands."""
+"""`jackdaw doctor`: each problem is reported with the file or setting in which it lies."""
 
 import json
 import shlex

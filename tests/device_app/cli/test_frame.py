@@ -1,4 +1,6 @@
-"""The frame of the command line: its table, laziness, help, and how every outcome becomes an exit code."""
+"""The command line's common parts: the table of commands, lazy imports, help texts, and an exit code for
+every outcome.
+"""
 
 import importlib.metadata
 import importlib.util
@@ -42,7 +44,7 @@ ENTRIES = pytest.mark.parametrize(
 
 
 def commands_of(entry: Lazy) -> Iterator[tuple[list[str], click.Command]]:
-    """The command and its subcommands, each with the words that name it."""
+    """Yield the command and all its subcommands, each with its full name."""
     command = entry.load()
     yield [str(entry.name)], command
     if isinstance(command, Group):
@@ -149,7 +151,7 @@ def test_version_is_the_distributions(jackdaw: Any, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def raising(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
-    """Puts a command named `fail` into the table that raises the error."""
+    """Adds a command `fail`, which raises the given error, to the table of commands."""
 
     def install(error: BaseException) -> None:
         def callback(as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`jackdaw add` and `jackdaw knowledge`: what was added is brought up to date or forgotten, the rest stays."""
+"""`jackdaw add` and `jackdaw knowledge`: folders and files are added, updated and removed, and nothing else changes."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from storage.paths import Paths
 from tests.devices import fake_device
 
 FILES = Path(__file__).parent.parent / "knowledge" / "readers" / "files"
-"""What programs wrote; the password of the PDFs is "tiles"."""
+"""Files written by real programs; the password of the PDFs is "tiles"."""
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ DANUBE = "Which countries does the Danube flow through, and where?"
 
 @pytest.fixture
 def notes(tmp_path: Path, jackdaw: Any) -> Path:
-    """A folder that was read; everything that needs weights is replaced."""
+    """A folder of notes that a fake device has read."""
     jackdaw.make = fake_device
     folder = tmp_path / "notes"
     folder.mkdir()

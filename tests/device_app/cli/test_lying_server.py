@@ -1,4 +1,6 @@
-"""`jackdaw ask` of a server that lies: the device answers, and a line names the server and says what it did wrong."""
+"""`jackdaw ask` with a server that sends wrong messages: the device answers, and a line names the server and what was
+wrong.
+"""
 
 import json
 import resource
@@ -48,7 +50,9 @@ FROM_SERVER, FROM_DEVICE = Decision(None, 0.0, "the server alone"), Decision(0.0
 
 @dataclass(frozen=True)
 class Way:
-    """How a question comes to need a server: what the files hold, what is asked, and what the device says alone."""
+    """A case in which a server is needed: the content of the files, the question, and the answer that the device gives
+    alone.
+    """
 
     note: str
     words: tuple[str, ...]
@@ -68,7 +72,7 @@ WAYS = {
 
 @dataclass
 class Told:
-    """What a person, or a script, was told, and how long it took."""
+    """The output of `jackdaw ask`, as text or as JSON, and the seconds that it took."""
 
     code: int
     answer: dict[str, Any]
@@ -81,7 +85,7 @@ Asks = Callable[[str, Callable[[], Lie]], Told]
 
 @pytest.fixture
 def quick(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is waited for long, and everything that needs weights is replaced."""
+    """Shorten all waits for a server, and use a fake device."""
     wait_at_most(monkeypatch, sources_s=1.0, token_s=0.5, passages_s=1.0, connect_s=1.0, rounds_s=2.0)
     monkeypatch.setattr("device_app.companion.dispatch.patience.PACE_S", 0.1)
     monkeypatch.setattr("device_app.companion.dispatch.patience.MOST_PROMISED_S", 2.0)
@@ -94,7 +98,7 @@ def quick(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def asks(
     quick: None, tmp_path: Path, jackdaw: Any, paths: Paths, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Asks]:
-    """Ask in one of the ways, of a server that lies so."""
+    """Asks a question in one of the ways in `WAYS`, while the server sends the messages that a `Lie` has changed."""
     served: Served = serve(Slow(0.002), limits={"tokens_per_minute": 1e9, "searches_per_minute": 1e6})
     token, folder = served.token(), tmp_path / "notes"
     folder.mkdir()
@@ -116,7 +120,9 @@ def asks(
 
 
 def instead(kind: type, *others: Any, after: int = 0) -> Callable[[], Lie]:
-    """In the place of each message of the kind, behind the first so many, these: of its request, from its index on."""
+    """Return a lie that replaces messages of type `kind`, after the first `after`, by `others` with the same request
+    and index.
+    """
 
     def lie() -> Lie:
         seen = 0
@@ -158,7 +164,7 @@ def trickle(said: m.Tokens) -> m.Tokens:
 
 
 def trickling(kind: type[m.Sources | m.Tokens]) -> Callable[[], Lie]:
-    """In the place of each message of the kind, rounds of retrieval, one after the other."""
+    """Return a lie that replaces each message of the given type by an endless series of rounds of retrieval."""
 
     def lie() -> Lie:
         def say(said: Said) -> Iterator[Said]:
@@ -222,7 +228,7 @@ GENERATED: dict[str, tuple[Callable[[], Lie], str]] = {
     "tokens that trickle": (instead(m.Tokens, trickle, None, after=0), ""),
     "an index that falls": (instead(m.Tokens, m.Sources(1, ()), after=1), "sources came twice"),
     "a welcome in the middle": (instead(m.Tokens, m.Welcome(1, "0" * 32, False, 0, OFFER), after=1), "second welcome"),
-    "an event of nobody's": (instead(m.Tokens, lambda _: m.Failed(99, "busy", ""), after=1), "not alive"),
+    "an event of nobody's": (instead(m.Tokens, lambda _: m.Failed(99, "busy", ""), after=1), "not open"),
     "a closing that asks for a day": (
         instead(m.Tokens, m.Closing(1013, "Full.\nAll is well.", 86_400.0), after=1),
         "",
@@ -240,7 +246,7 @@ GENERATED: dict[str, tuple[Callable[[], Lie], str]] = {
 BEYOND = [21, 1, m.MOST_ROUNDS + 1, "hyde", [], []]
 GENERATED |= {
     "a round out of order": (instead(m.Tokens, looked_up(2), after=1), "where 1 is next"),
-    "a round of nobody's": (instead(m.Tokens, lambda _: looked_up(1, 99)), "not alive"),
+    "a round of nobody's": (instead(m.Tokens, lambda _: looked_up(1, 99)), "not open"),
     "rounds without end": (instead(m.Tokens, *map(looked_up, range(1, m.MOST_ROUNDS + 1)), BEYOND), "no valid message"),
     "17 queries": (instead(m.Tokens, [21, 1, 1, "hyde", ["?"] * 17, []]), "no valid message"),
     "a long query": (instead(m.Tokens, [21, 1, 1, "hyde", ["?" * 513], []]), "no valid message"),
@@ -288,7 +294,7 @@ JOINT: dict[str, tuple[Callable[[], Lie], str]] = {
 
 
 def checked(reply: Told, why: str) -> None:
-    """An answer, in time, and a line that names the server."""
+    """Check that there is an answer in time, and a line that names the server and says `why`."""
     assert reply.code == 0, reply
     assert reply.answer["answer"].strip()
     assert reply.seconds < 8, reply
@@ -387,7 +393,7 @@ def test_a_name_forges_no_line_of_the_status(asks: Asks, jackdaw: Any) -> None:
 
 
 def wild(nth: int, seed: int) -> Callable[[], Lie]:
-    """Of the server's messages, this one with some fields at the edges of what they may hold."""
+    """Return a lie that changes some fields of the server's `nth` message to extreme values."""
 
     def lie() -> Lie:
         chance, seen = Random(seed), iter(range(nth + 1))

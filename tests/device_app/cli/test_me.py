@@ -1,4 +1,4 @@
-"""`jackdaw me`: guessed, confirmed, used, forgotten."""
+"""`jackdaw me`: the user's own names are guessed, confirmed, used and deleted."""
 
 import json
 from contextlib import closing

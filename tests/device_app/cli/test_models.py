@@ -1,6 +1,7 @@
-"""`jackdaw models`, and how a command that needs weights gets them. Nothing here leaves the machine."""
+"""`jackdaw models`, and how a command that needs model files gets them. These tests use no network."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,23 @@ from click.shell_completion import ShellComplete
 
 from device_app.cli import jackdaw as group
 from device_app.cli.models import PROGRAM
+from device_app.device import Device
+from device_app.settings import load
 from models import catalog, commands
 from models.catalog import CATALOG, Entry, Weights
+from models.exact_loading import VERDICTS
+from models.exactness import CHECKS
+from models.facts import FactsFile
 from shared.errors import PullFailed, UsageError, WeightsDamaged, WeightsMissing
 from storage.paths import Paths
+from tests.tiny_model import tiny_model, words
 
 IN_USE = ["smollm2-135m", "all-minilm-l6-v2"]
 
 
 @pytest.fixture
 def states(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The state of each model of the catalog, none present; pulling one makes it present."""
+    """The state of each model of the catalog: none is present at first; downloading one makes it present."""
     known = {entry.name: "missing" for entry in CATALOG}
     real = Weights.state
 
@@ -50,7 +57,9 @@ def store(tmp_path: Path) -> Weights:
 
 
 def on_terminal(monkeypatch: pytest.MonkeyPatch, answer: bool) -> list[str]:
-    """Somebody sits there and answers; returns what they are asked."""
+    """Let the command run on a terminal whose user gives the same answer to every question; return the list of the
+    questions.
+    """
     asked: list[str] = []
 
     def confirm(question: str, **_: object) -> bool:
@@ -258,3 +267,45 @@ def test_a_real_file_is_looked_into_and_used(jackdaw: Any, weights: Path) -> Non
     assert len(facts["vocabulary_fingerprint"]) == 32
     assert jackdaw("models", "use", name).code == 0
     assert jackdaw("config", "get", "model.name").out == f"{catalog.find(name).source}\n"
+
+
+def test_what_is_known_of_exactness_is_said(
+    jackdaw: Any, paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stored result of the self-test: none yet, exact, not exact, and not exact with another setting that is."""
+    wide = {f"llama.attention.{part}_length": 32 for part in ("key", "value")}  # a block of q8_0
+    monkeypatch.setenv("JACKDAW_MODEL_NAME", f"file:{tiny_model(tmp_path / 'own.gguf', 'llama', {**words(), **wide})}")
+    paths.weights.mkdir(parents=True)  # as once the embedder is pulled
+    facts = FactsFile(paths.weights, VERDICTS)
+
+    def shown() -> dict[str, Any]:
+        exactness: dict[str, Any] = json.loads(jackdaw("models", "info", "--json").out)["exactness"]
+        assert exactness["said"] in " ".join(jackdaw("models", "info").out.split())
+        return exactness
+
+    def loaded() -> None:
+        with Device(paths, load(paths, os.environ).settings) as device:
+            device.begin_loading().result()
+
+    untested = shown()
+    assert (untested["kv"], untested["inexact"], untested["untested"]) == ("f16", [], sorted(CHECKS))
+    assert untested["said"].startswith("5 of 5 checks are left for the next start or idle time")
+    assert not facts.load()  # nothing is loaded to say it
+
+    loaded()
+    (key,) = facts.load()
+    facts.keep(key, dict.fromkeys(CHECKS, True))  # whatever this machine's arithmetic is
+    exact = shown()
+    assert (exact["inexact"], exact["untested"]) == ([], [])
+    assert exact["said"] == "reused attention states and rolled-back tokens give exactly the computed results"
+
+    facts.keep(key, {**dict.fromkeys(CHECKS, True), "passes": False})
+    inexact = shown()
+    assert (inexact["kv"], inexact["inexact"]) == ("f16", ["passes"])
+    assert "reading only the rest of a prompt would change this model's answers on this machine" in inexact["said"]
+
+    facts.keep(key.replace(" f16 ", " q8_0 "), dict.fromkeys(CHECKS, True))
+    loaded()
+    other = shown()
+    assert (other["kv"], other["repacks"], other["inexact"]) == ("q8_0", True, [])
+    assert other["said"].startswith("q8_0 attention states are used in place of f16, because fewer features")

@@ -1,4 +1,4 @@
-"""What reaches the terminal: JSON, tables, progress."""
+"""The output of commands on the terminal: JSON, tables and progress bars."""
 
 import dataclasses
 import io

@@ -1,4 +1,4 @@
-"""`jackdaw ask --pipeline`, and what `ask --json` and `why` say of what the server looked up."""
+"""`jackdaw ask --pipeline`, and what `ask --json` and `why` report about the server's rounds of retrieval."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ DANUBE = "Which countries does the Danube flow through, and where?"
 
 @pytest.fixture
 def notes(jackdaw: Any, tmp_path: Path) -> Path:
-    """A folder that was read, on a device without a server."""
+    """A folder of notes that a device without a companion server has read."""
     jackdaw.make = fake_device
     folder = tmp_path / "notes"
     folder.mkdir()

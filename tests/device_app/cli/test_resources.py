@@ -1,4 +1,6 @@
-"""What answering a question takes: which answers load no model, which open no socket, and what runs meanwhile."""
+"""The resources that a question takes: which answers load no model, which open no socket, and which processes run
+meanwhile.
+"""
 
 import json
 import socket
@@ -36,7 +38,7 @@ def loads(jackdaw: Any, notes: Path) -> list[FakeEngine]:
 
 @pytest.fixture
 def listener(paths: Paths, notes: Path) -> Iterator[socket.socket]:
-    """The server that the device is connected to, as far as it knows: a socket that takes note of whoever comes."""
+    """A socket in place of the companion server, which records connections of the device."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         port = server.getsockname()[1]

@@ -1,4 +1,4 @@
-"""`jackdaw search`: what is found and shown, as commands print it."""
+"""`jackdaw search`: what it finds, and how it prints the results."""
 
 import json
 import os
@@ -29,7 +29,7 @@ The zone of the boathouse moves on Friday, says Rick. Mail {number}.
 
 @pytest.fixture
 def files(notes: Path, jackdaw: Any) -> Path:
-    """The drill's note, a mail, and a note in Hebrew, read."""
+    """A note about the drill, a mail and a note in Hebrew, which the device has read."""
     (notes / "dns.eml").write_text(MAIL.format(number=1))
     (notes / "shalom.md").write_text("# שלום\n\nשלום עולם, המקדחה אצל פטרה.\n")
     (notes / "saw.txt").write_text("The old saw hangs in the boathouse, beside the rusty drill press.\n")
@@ -39,7 +39,7 @@ def files(notes: Path, jackdaw: Any) -> Path:
 
 @pytest.fixture
 def talk(paths: Paths, files: Path) -> None:
-    """A question about the drill that was answered."""
+    """A conversation with one answered question about the drill."""
     database = Database(paths.database)
     store = ConversationStore(database)
     store.write(store.begin("Who borrowed the drill?").id, "Petra has it.", {"sources": []})
@@ -81,6 +81,24 @@ def test_filters_are_the_same_while_they_are_typed(files: Path, paths: Paths, te
     with fake_device(paths) as device:
         typed, sent = (Searcher(device).search(text, date(2026, 11, 25), typing=typing) for typing in (True, False))
         assert [each.passage.id for each in typed.files] == [each.passage.id for each in sent.files]
+
+
+@pytest.mark.parametrize("by", [[], ["--meaning"]])
+def test_a_copy_in_another_file_is_listed_too(files: Path, jackdaw: Any, by: list[str]) -> None:
+    (files / "again.md").write_text((files / "drill.md").read_text())
+    assert jackdaw("add", str(files)).code == 0
+    assert {"drill.md", "again.md"} <= set(paths_of(jackdaw("search", "--json", *by, "blue", "drill")))
+
+
+def test_what_is_read_while_a_search_is_typed_is_searched(files: Path, paths: Paths, jackdaw: Any) -> None:
+    with fake_device(paths) as device:
+        searcher = Searcher(device)
+        assert searcher.completions("kind:ch") == []
+        assert not searcher.search("title:ferry", date(2026, 11, 25), typing=True).files
+        (files / "ferry.eml").write_text(MAIL.format(number=9).replace("Tiny DNS Swap", "The ferry"))
+        assert jackdaw("add", str(files)).code == 0
+        results = searcher.search("title:ferry", date(2026, 11, 25), typing=True)
+        assert [each.passage.title for each in results.files] == ["The ferry"]
 
 
 def test_the_object_of_a_search(talk: None, jackdaw: Any) -> None:

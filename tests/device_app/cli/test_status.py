@@ -1,4 +1,6 @@
-"""`jackdaw status` and `jackdaw doctor` of the companion server, against real servers and what only looks like one."""
+"""`jackdaw status` and `jackdaw doctor` for the companion server: with real servers, and with other programs at its
+address.
+"""
 
 import json
 import socket
@@ -39,7 +41,7 @@ def without_weights(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def kept(paths: Paths) -> Callable[..., None]:
-    """Keep what this device is connected to."""
+    """Returns a function that stores a server's address and token as this device's companion server."""
 
     def keep(url: str, token: str = "jackdaw_token", authority: str | None = None) -> None:
         paths.create()
@@ -57,7 +59,7 @@ def connected(serve: Serve, kept: Callable[..., None]) -> Served:
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """The address of somebody who takes connections, and says nothing."""
+    """The address of a socket that accepts connections but never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield f"ws://127.0.0.1:{listening.getsockname()[1]}/"
 
@@ -169,7 +171,7 @@ def stranger(serve: Serve, kept: Callable[..., None], tmp_path: Path, ends: Exit
 
 
 def speaking(words: str) -> Callable[..., None]:
-    """Somebody else at that address, who says this to whatever is asked."""
+    """Let another program run at the server's address, which answers everything with these words."""
 
     def happened(serve: Serve, kept: Callable[..., None], tmp_path: Path, ends: ExitStack) -> None:
         kept(ends.enter_context(saying(words)))

@@ -78,6 +78,19 @@ def test_a_phone_without_services_has_the_job(jackdaw: Any, phone: Phone) -> Non
 
 
 @pytest.mark.usefixtures("_on_a_phone")
+@pytest.mark.parametrize("wrong", [Wrong.DENIES, Wrong.NONSENSE, None])
+def test_a_job_that_android_did_not_schedule_is_reported(jackdaw: Any, phone: Phone, wrong: Wrong | None) -> None:
+    phone.goes_wrong(Wrong.MISSING, "sv-enable")
+    if wrong:
+        phone.goes_wrong(wrong, "termux-job-scheduler")
+    else:
+        phone.answers("termux-job-scheduler", "Scheduling Job 52135 - response 0\n")
+    outcome = jackdaw("phone", "setup", "-y")
+    assert outcome.code == 1
+    assert "failed: Android did not schedule the job" in outcome.err
+
+
+@pytest.mark.usefixtures("_on_a_phone")
 def test_a_link_is_kept_as_a_note_and_nothing_is_fetched(jackdaw: Any, paths: Paths) -> None:
     shared = json.loads(jackdaw("phone", "share", "https://u:p@www.example.org/recipes/almond-cake", "--json").out)
     text = Path(shared["kept"]).read_text()

@@ -1,4 +1,4 @@
-"""What is read and heard on a simulated phone: messages by consent, notifications, a question by voice."""
+"""Reading a simulated phone's messages (with consent) and notifications, and asking a question by voice."""
 
 import json
 import shlex
@@ -10,7 +10,8 @@ import pytest
 
 from device_app.ahead import reading
 from device_app.knowledge.phone import sources
-from tests.device_app.cli.conftest import Jackdaw
+from device_app.system import voice
+from tests.device_app.cli.conftest import Jackdaw, Outcome
 from tests.devices import fake_device
 from tests.termux import MESSAGES, Phone, Wrong, phone
 
@@ -107,6 +108,7 @@ def test_a_command_that_hangs_is_ended_and_read_again_later(
     phone: Phone, jackdaw: Jackdaw, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "SECONDS", 0.3)
+    monkeypatch.setattr("device_app.system.phone.SILENT_S", 0.0)  # each command is a process of its own
     phone.goes_wrong(Wrong.HANGS, "termux-sms-list")
     done = jackdaw("phone", "sources", "allow", "messages", "--yes")
     assert done.code == 1
@@ -165,6 +167,74 @@ def test_a_question_by_voice_after_consent_is_answered_aloud(phone: Phone, jackd
     assert jackdaw("ask", "--voice").code == 3
     phone.goes_wrong(Wrong.MISSING, "termux-dialog")
     assert "pkg install termux-api" in jackdaw("ask", "--voice").err
+
+
+def asked_by_voice(jackdaw: Jackdaw) -> Outcome:
+    """Give consent and ask by voice, on a phone whose speech recognition fails; check that no question is stored, and
+    return the outcome.
+    """
+    assert jackdaw("config", "set", "phone.voice", "true").code == 0
+    done = jackdaw("ask", "--voice")
+    assert "\x1b" not in done.out + done.err
+    assert "Traceback" not in done.err
+    assert jackdaw("history").code == 3
+    return done
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        (Wrong.HANGS, "termux-dialog did not answer within 0.3 seconds"),
+        (Wrong.DENIES, "Android denies termux-dialog its permission"),
+        (Wrong.NONSENSE, "termux-dialog prints no valid answer"),
+        (Wrong.FAILS, "termux-dialog prints no valid answer"),
+    ],
+)
+def test_a_recogniser_that_goes_wrong_says_what_to_do(
+    how: Wrong, says: str, phone: Phone, jackdaw: Jackdaw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(voice, "LISTEN_S", 0.3)
+    phone.goes_wrong(how, "termux-dialog")
+    done = asked_by_voice(jackdaw)
+    assert (done.code, done.out) == (1, "")
+    assert f"The phone did not listen: {says}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("printed_json", "code"),
+    [
+        ("", 1),
+        ("when is the dentist\n", 1),
+        ('{"code": -1, "text": "When', 1),
+        ("[" * 100_000, 1),
+        ("[]", 1),
+        ('"When is the dentist?"', 1),
+        ("null", 1),
+        ("{}", 3),
+        ('{"code": -1, "text": 3}', 3),
+        ('{"code": -1, "text": ["When"]}', 3),
+        ('{"code": -2, "text": ""}', 3),
+        ('{"code": -1, "text": " \\n\\t "}', 3),
+    ],
+)
+def test_a_recogniser_that_prints_no_question_asks_none(
+    printed_json: str, code: int, phone: Phone, jackdaw: Jackdaw
+) -> None:
+    phone.answers("termux-dialog", printed_json)
+    done = asked_by_voice(jackdaw)
+    assert (done.code, done.out) == (code, "")
+    assert ("The phone did not listen" if code == 1 else "Nothing was understood") in done.err
+
+
+def test_a_spoken_question_is_shown_without_its_escapes(phone: Phone, jackdaw: Jackdaw) -> None:
+    (phone.home / "note.md").write_text("# Dentist\n\nThe dentist is on Friday at ten.\n")
+    assert jackdaw("add", str(phone.home / "note.md")).code == 0
+    assert jackdaw("config", "set", "phone.voice", "true").code == 0
+    phone.answers("termux-dialog", {"code": -1, "text": "When is\nthe \x07dentist?\x1b"})
+    done = jackdaw("ask", "--voice")
+    assert "dentist is on Friday" in done.out
+    assert "> When is the dentist?" in done.err
+    assert not {"\x1b", "\x07"} & set(done.out + done.err)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""`jackdaw doctor` and its report on a simulated phone: it is shown first, and holds nothing private."""
+"""`jackdaw doctor` and its report on a simulated phone: the report is shown before it is written, and contains nothing
+private.
+"""
 
 import json
 import os
@@ -46,6 +48,15 @@ def test_a_command_that_goes_wrong_deserves_a_look(
     monkeypatch.setattr("device_app.system.phone.SECONDS", 0.1)
     phone.goes_wrong(how, "termux-battery-status")
     assert any(level == "warn" and said in text for level, text in findings(jackdaw, "phone"))
+
+
+def test_the_report_says_which_command_is_silent(
+    jackdaw: Any, phone: Phone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("device_app.system.phone.SECONDS", 0.1)
+    phone.goes_wrong(Wrong.HANGS, "termux-battery-status")
+    report = json.loads(jackdaw("doctor", "--to", str(tmp_path / "report.json"), "--json").out)
+    assert report["commands"]["termux-battery-status"] == "is silent: it did not answer another check in time"
 
 
 def test_a_build_of_the_play_store_deserves_a_look(jackdaw: Any, phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A home that an earlier revision made: it answers, hits and lists as before."""
+"""A data folder that an earlier revision made: answers, cache hits and lists are as before."""
 
 import json
 import os
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("without_weights")
 
 @pytest.fixture
 def older_home(tmp_path: Path) -> Path:
-    """The home that revision f013dfc left (schema 6); the folder that it has read."""
+    """Set up the data folder of revision f013dfc (schema 6); return the folder that it has read."""
     paths = Paths.locate(os.environ)
     paths.create()
     write_notes(tmp_path / "notes")

@@ -1,4 +1,4 @@
-"""`jackdaw web` refuses what others could reach, and tells the address that lets one browser in."""
+"""`jackdaw web` refuses addresses that other machines can reach, and prints an address that admits one browser."""
 
 import importlib.util
 import json

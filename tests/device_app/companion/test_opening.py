@@ -14,6 +14,7 @@ from device_app.companion.opening import public_questions
 from device_app.settings import Daemon, Link, Settings
 from device_app.system import conditions
 from device_app.system.conditions import Conditions, Sensors
+from shared.prompt import turn
 from storage.paths import HOME_VARIABLE, Paths
 from tests.devices import fake_device
 
@@ -62,6 +63,15 @@ def test_a_phone_whose_network_says_nothing_is_not_metered(paths: Paths, monkeyp
     monkeypatch.setattr("device_app.system.network.metered", lambda: None)
     with opened(paths, FAR, Link()) as public:
         assert not public.weighed("Where does the Danube end?", 100).is_metered
+
+
+def test_a_request_without_passages_is_weighed_by_the_length_that_its_budget_is_charged(paths: Paths) -> None:
+    text = "Write a poem about the sea and the wind"
+    with opened(paths, HERE, Link()) as public:
+        source = public.source()
+        length = source.count(turn(text, source.template))
+        assert public.weighed(text, 100, model_only=True).prompt == length
+        assert public.weighed(text, 100).prompt > length  # as long as usual with passages
 
 
 def test_the_settings_reach_the_dispatch(paths: Paths) -> None:

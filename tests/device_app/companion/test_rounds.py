@@ -1,4 +1,4 @@
-"""What a server says that it looked up, as the device keeps it."""
+"""The server's reports of its rounds of retrieval, as the device stores them."""
 
 from device_app.companion.rounds import MOST_FURTHER, Rounds
 from device_app.question.answer import LookedUp, looked_up_line

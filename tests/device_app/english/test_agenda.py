@@ -1,4 +1,4 @@
-"""Which questions are about an agenda, and what they ask of it."""
+"""Which questions are about the calendar, and what they ask about it."""
 
 from datetime import date
 
@@ -88,6 +88,8 @@ def test_questions_about_an_agenda(question: str, ask: str, words: str) -> None:
         "What does Petra have on Friday?",
         "Free on Friday",
         "What happened today?",
+        "What was I up to on 11 October?",
+        "What was going on last Friday?",
         "Do I have anything on Saturday or on 3 December?",
         "x" * 500,
         "?",

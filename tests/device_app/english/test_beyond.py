@@ -1,4 +1,4 @@
-"""Whether a question asks for more than the files hold."""
+"""Whether a question asks for more than the files contain, such as general knowledge."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which messages hold a one-time code, and are never kept."""
+"""Which messages contain a one-time code, so that they are never stored."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Which days a question speaks of."""
+"""Which days a question refers to."""
 
 from datetime import date
 

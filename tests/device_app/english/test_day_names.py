@@ -1,4 +1,4 @@
-"""Ways of naming days, put plainly, and read by both readers of days."""
+"""Names of days that are rewritten into plain ones, which both date parsers understand."""
 
 from datetime import date
 
@@ -26,6 +26,8 @@ TODAY = date(2026, 11, 20)  # a Friday
         ("on the fourteenth of november", "2026-11-14", "2026-11-14"),
         ("saturday the 14th of november", "2026-11-14", "2026-11-14"),
         ("this autumn", "2026-09-01", "2026-11-30"),
+        ("a week from tomorrow", "2026-11-28", "2026-11-28"),
+        ("3 days after tomorrow", "2026-11-24", "2026-11-24"),
         ("mails november", "2026-11-01", "2026-11-30"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which questions ask what was said of something, and what that is."""
+"""Which questions ask what was said about a topic, and what the topic is."""
 
 import pytest
 from hypothesis import given

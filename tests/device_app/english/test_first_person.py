@@ -1,4 +1,4 @@
-"""Questions about the person who asks, as that person would ask them."""
+"""Questions about the user, put into the first person, as the user would ask them."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Which questions lean on the one before them."""
+"""Which questions are follow-ups, which cannot be understood without the question before."""
 
 from datetime import date
 

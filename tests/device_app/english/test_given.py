@@ -1,4 +1,4 @@
-"""Which requests may hold a text of the person's, so that they stay on the device."""
+"""Which requests may contain a private text of the user, so that they are not sent to a server."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Which requests need no file, and which hold a text of their own."""
+"""Which requests need no file, and which contain the text to work on."""
 
 import pytest
 from hypothesis import given

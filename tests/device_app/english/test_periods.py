@@ -1,4 +1,4 @@
-"""The one period that a question names."""
+"""The period of time that a question names, if it names exactly one."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""Which questions are for this device alone by their words."""
+"""Which questions stay on this device because of their words."""
 
 from datetime import date
 

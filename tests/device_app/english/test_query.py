@@ -1,4 +1,4 @@
-"""Filters inside a question."""
+"""Filters written inside a question, such as a file type or a sender."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""Questions made without a model."""
+"""Questions that rules predict from a passage, without a model."""
 
 import pytest
 from hypothesis import given

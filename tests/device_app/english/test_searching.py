@@ -1,4 +1,4 @@
-"""What is typed into the search, as it is understood."""
+"""How the text typed into the search is parsed into words and filters."""
 
 from datetime import date
 from typing import Any

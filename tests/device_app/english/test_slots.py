@@ -1,4 +1,4 @@
-"""Questions read as slots, and the vocabularies that say what their words are."""
+"""Parsing a question into slots (the parts that rules use), and the vocabularies of the slots' words."""
 
 from collections import Counter
 from importlib.resources import files
@@ -59,10 +59,13 @@ def test_any_text_is_laid_bare_and_read(text: str) -> None:
 def test_polite_words_are_left_out() -> None:
     assert bare("Hey, could you please tell me what time it is?  ") == "what time it is"
     assert bare("please") == "please"
+    assert bare("Um, I don't remember when the dentist is") == "when the dentist is"
+    assert bare("Good morning, could you just check whether I am free today") == "whether I am free today"
+    assert bare("find out the price") == "find out the price"
 
 
 @pytest.mark.parametrize("signs", ["," * 3900, " ," * 1950, ".," * 1950, "?!" * 1950, ", please" * 480])
 def test_a_long_run_of_signs_is_left_out_at_once(signs: str) -> None:
-    """Tried from each of its places, such a run takes seconds."""
+    """A regular expression that is tried at each position of such a long run of punctuation would take seconds."""
     assert bare(f"what{signs}") == "what"
     assert bare(signs.replace(" please", "")) == ""

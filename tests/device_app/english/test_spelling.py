@@ -1,4 +1,4 @@
-"""Spellings one letter away, and which of them is taken."""
+"""Corrections of spelling by one letter: which words are considered, and which one is chosen."""
 
 import pytest
 

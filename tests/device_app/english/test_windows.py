@@ -1,4 +1,4 @@
-"""The days that a question about an agenda names."""
+"""The days that a question about the calendar names."""
 
 from datetime import date, time
 

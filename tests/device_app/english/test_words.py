@@ -1,4 +1,4 @@
-"""Words in a form in which they can be compared."""
+"""Normalising words so that their forms can be compared."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A small life, read as files are, and the rules over it."""
+"""A few files of one user, read as usual, and the rules that answer everyday questions from them."""
 
 import json
 from collections.abc import Callable
@@ -44,7 +44,7 @@ CHAT = (
 
 @pytest.fixture(scope="session")
 def life(tmp_path_factory: pytest.TempPathFactory) -> Database:
-    """The store of a small life."""
+    """A store with one user's mails, notes and chats."""
     folder = tmp_path_factory.mktemp("life")
     for number, (sender, to, subject, day, text) in enumerate(MAILS):
         mail = EmailMessage()
@@ -67,11 +67,11 @@ Ask = Callable[[str], Ruled | None]
 
 @pytest.fixture
 def ask(life: Database) -> Ask:
-    """What the rules answer to a question at NOW."""
+    """Return the answer of the rules to a question that is asked at the time NOW."""
     rules = everyday(KnowledgeStore(life), known_people(life))
     return lambda question: rules.answer(Asked(query.parse(question, NOW.date()), NOW))
 
 
 def folder_of(path: str) -> str:
-    """The name of a file without its folders."""
+    """Return a file's name without its folders."""
     return Path(path).name

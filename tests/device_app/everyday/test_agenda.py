@@ -1,4 +1,4 @@
-"""What the calendars say, in words and as records."""
+"""Answers from calendars, as sentences and as records."""
 
 import os
 import time
@@ -42,7 +42,7 @@ TASKS = (
 
 @pytest.fixture(autouse=True)
 def in_the_middle_of_europe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Where the device is."""
+    """Set the device's time zone to Central Europe."""
     with monkeypatch.context() as changed:
         changed.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
         time.tzset()
@@ -66,7 +66,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeStore:
 
 @pytest.fixture
 def ask(store: KnowledgeStore) -> Ask:
-    """Ask the calendar."""
+    """Ask a question about the calendar."""
 
     def answer(question: str, **asked: Any) -> Ruled | None:
         now = NOW.astimezone()
@@ -127,6 +127,13 @@ def ask(store: KnowledgeStore) -> Ask:
             "On Thursday, 10 December, 11:00–12:00: Dentist [1].\n\n"
             "Cancelled: on Monday, 30 November, 09:30–10:30: Dentist [2].",
         ),
+        (
+            "How long until my dentist appointment?",
+            "On Thursday, 10 December, 11:00–12:00: Dentist [1].\n\n"
+            "Cancelled: on Monday, 30 November, 09:30–10:30: Dentist [2].\n\nThat is in 15 days.",
+        ),
+        ("How soon is the budget review?", "Budget review on Friday, 11 December 2026, 13:00 is cancelled [1]."),
+        ("When am I seeing the dentist next?", "On Thursday, 10 December, 11:00–12:00: Dentist [1]."),
         ("When is my next dentist appointment?", "On Thursday, 10 December, 11:00–12:00: Dentist [1]."),
         (
             "When is my next vet appointment?",

@@ -1,4 +1,4 @@
-"""Dates, times, sums and units."""
+"""Questions about dates, times, sums and units, which rules answer."""
 
 import pytest
 
@@ -9,9 +9,12 @@ ANSWERS = {
     "what day is it": "Today is Friday 20 November 2026.",
     "what time is it?": "It is 18:00 on Friday 20 November 2026.",
     "What time is it in Tokyo right now?": "It is 02:00 in Tokyo, Saturday 21 November 2026.",
+    "how long until noon": "18 hours and 0 minutes until noon.",
+    "how long until midnight": "6 hours and 0 minutes until midnight.",
     "how many days until christmas": "35 days until Friday 25 December 2026, 5 weeks.",
     "how many days since 1 November 2026": "19 days since Sunday 1 November 2026, 2 weeks and 5 days.",
     "how many days between 1 May 2026 and 8 May 2026": "7 days from Friday 1 May 2026 to Friday 8 May 2026, 1 week.",
+    "what day is it on 4 December": "Friday 4 December 2026.",
     "what weekday was 9 November 1989": "Thursday 9 November 1989.",
     "is 25 december a friday": "Yes: Friday 25 December 2026.",
     "which week is 5 october 2026": "Monday 5 October 2026 is in week 41 of 2026 (ISO 8601).",

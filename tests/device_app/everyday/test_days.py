@@ -1,4 +1,4 @@
-"""What was done, said or written on a day."""
+"""Questions about what was done, said or written on a day."""
 
 import pytest
 
@@ -14,7 +14,7 @@ ANSWERS: dict[str, tuple[str, list[str]]] = {
     "what was said on 9 october": ("what was said · Friday 9 October 2026", ["two tablets", "Orange in the morning"]),
     "what was I up to on 10 November": (
         "what was done · Tuesday 10 November 2026",
-        ["I found nothing of Tuesday 10 November 2026", "The next note is of 14 November 2026."],
+        ["I found nothing dated Tuesday 10 November 2026", "The next note is from 14 November 2026."],
     ),
 }
 
@@ -33,6 +33,7 @@ def test_answers(ask: Ask, question: str) -> None:
     [
         "What is on tomorrow?",
         "What happened in 2025?",
+        "Remind me what 12 October holds.",
         "What did Zorblax say on 3 October?",
         "What happened to the bench?",
         "What did Anna say on 14 November?",

@@ -1,4 +1,4 @@
-"""Who said something in a chat, and when."""
+"""Questions about who said something in a chat, and when."""
 
 import pytest
 
@@ -7,6 +7,8 @@ from tests.device_app.everyday.conftest import Ask
 ANSWERS = {
     "when did Petra say she lent the drill to Wim": "3 October 2026: [1]\n> Petra: I lent your drill",
     "when did i tell Petra about the new dose": "9 October 2026: [1]\n> Runa Fjelde: The cat has a new dose",
+    "Did Petra say anything about the drill?": "Yes.\n\nPetra, 3 October 2026: [1]\n> Petra: I lent your drill",
+    "has anybody mentioned the new dose": "Yes.\n\nRuna Fjelde, 9 October 2026: [1]\n> Runa Fjelde: The cat",
     "Who told me about the drill?": "Petra, 3 October 2026: [1]\n> Petra: I lent your drill",
 }
 
@@ -24,9 +26,13 @@ def test_answers(ask: Ask, question: str) -> None:
     [
         "When did Petra say she sold the drill?",  # a message holds most of the words, not all
         "When did Petra say she did not lend the drill?",
+        "Did Petra say anything about the weather?",  # others may have, in other words
+        "Did Petra say that she lent the drill?",
+        "Did Petra mention the drill is broken?",
         "When did Zorblax say he lent the drill?",
         "Who told me about the weather?",
         "When does Petra come back?",
+        "When the drill was asked for, who said he lent it?",
         "Who told me about the dose?",  # only the person said it
     ],
 )

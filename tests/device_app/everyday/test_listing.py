@@ -1,4 +1,4 @@
-"""Lists, counts and single documents from what is known of them."""
+"""Questions for lists, counts and single documents, answered from the documents' metadata."""
 
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,22 @@ ANSWERS: dict[str, tuple[str, list[str]]] = {
     "what did I write in my last diary entry?": ("latest of notes · about “diary”", ["the mayor promised a bench"]),
     "how many notes do I have": ("notes", ["4 notes:"]),
     "when did Rick last write to me": ("latest of mails · from Rick Moen", ["2 November 2026", "Winter plans"]),
+    "what was the last thing Petra wrote": (
+        "latest of days of chat · from Petra",
+        ["9 October 2026", "Orange in the morning"],
+    ),
+    "show me everything Petra wrote about the drill": (
+        "days of chat · from Petra · about “drill”",
+        ["about “drill”:", "3 October 2026"],
+    ),
+    "any news from Anna?": ("mails · from Anna Holt", ["1 mail from Anna Holt", "Bees"]),
+    "did anyone write about the bees in October?": (
+        "mails · in October 2026 · about “bees”",
+        ["Yes: 2 mails"],
+    ),
+    "notes on the roof of the boathouse": ("notes · about “roof boathouse”", ["1 note", "Boathouse"]),
+    "what's Rick's email": ("e-mail address · Rick Moen", ["rick@moen.example"]),
+    "email of Anna Holt": ("e-mail address · Anna Holt", ["anna@holt.example"]),
     "kind:mail from:anna how many mails are there": ("mails", ["2 mails:"]),
     "mails from Rick Mohen in Ocotber": ("mails · from Rick Moen · in October 2026", ["2 mails"]),
     "mails from Zorblax": ("mails · from “zorblax”", ["Nobody in your mails is called “zorblax”."]),
@@ -70,6 +86,11 @@ ASIDE = (
     "Summarize the notes on the blue drill",
     "give me a short summary of the mails from Rick Moen",
     "Who is Rick Moen?",
+    "any news from the dentist?",
+    "has anyone written about the rent?",
+    "any letters from my accountant?",
+    "mails from Mum",
+    "Rick altered the rules for posting; what is that mail headed?",
     "Did Rick say that the swap is on Friday?",
 )
 

@@ -1,4 +1,4 @@
-"""Rules and filters know the same people, under all their names, and the same person who asks."""
+"""Rules and search filters know the same people, under all their names, and know who the user is."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Who somebody is, and how to reach them."""
+"""Questions about who somebody is, and how to reach them."""
 
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from tests.device_app.everyday.conftest import NOW, Ask
 ANSWERS: dict[str, tuple[str, list[str]]] = {
     "Who is Petra?": ("who · Petra", ["Petra · 2 days of chat", "> Petra: I lent your drill to Wim"]),
     "how can I reach Rick Moen by mail?": ("e-mail address · Rick Moen", ["rick@moen.example"]),
+    "who's Petra to me?": ("who · Petra", ["Petra · 2 days of chat"]),
     "Anna Holt's email address please": ("e-mail address · Anna Holt", ["anna@holt.example"]),
 }
 NUMBERS = "Numbers\n\nKatja Sirk, plumber: 555 0126\n\nDr Marussig, vet: 555 0163\n\nEmergency vet at night: 555 0199\n"
@@ -41,6 +42,10 @@ def test_answers(ask: Ask, question: str) -> None:
         ("who is Katja Sirk?", ["Katja Sirk, plumber"]),
         ("who is the plumber's neighbour?", []),
         ("Zorblax's number", []),
+        ("who is our plumber?", ["Katja Sirk, plumber"]),
+        ("who's the vet?", ["Dr Marussig, vet"]),
+        ("who is the baker?", []),
+        ("who is at night?", []),
     ],
 )
 def test_lines_of_files_are_quoted(tmp_path: Path, question: str, parts: list[str]) -> None:

@@ -1,4 +1,7 @@
-"""Many ways to ask the same: how each is understood, and what is left to the model. The order of the words is free."""
+"""Many wordings of the same question: how the rules understand each, and which are left to the model.
+
+The word order is free.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""A hundred questions as different people put them, to tables of several shapes, and hostile tables."""
+"""A hundred questions about tables, worded as different people would, on tables of several shapes; and malicious
+tables.
+"""
 
 import json
 from collections import Counter
@@ -40,7 +42,7 @@ RuleOf = Callable[[str, str], Tables]
 
 @pytest.fixture
 def rule_of(tmp_path: Path) -> RuleOf:
-    """A function that returns the rule over one file with this name and text."""
+    """Returns the rule that answers questions about tables, over one file with the given name and text."""
 
     def made(name: str, text: str) -> Tables:
         (tmp_path / "files").mkdir()
@@ -56,7 +58,7 @@ def _asked(rule: Tables, question: str) -> Ruled | None:
 
 @pytest.fixture(scope="module")
 def rule(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    """The rule over eleven tables at once, so that each question also has ten that it is not about."""
+    """The rule that answers questions about tables, over eleven tables, only one of which a question is about."""
     return _rule(tmp_path_factory.mktemp("tables"), HERE / "tables", BLIND / "tables")
 
 
@@ -95,6 +97,7 @@ def test_questions_that_are_not_about_tables_are_left(rule: Tables) -> None:
         "how much does Noor owe me",
         "does Kofi work in Vienna",
         "is 150 a high heart rate",
+        "show me everything that Rail24 has written to me",
         "latest news about Rail24",
         "what percent of the expenses is groceries",
         "how many runs on Saturdays",
@@ -146,7 +149,7 @@ HOSTILE = {
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    """The rule over tables that nobody means well with."""
+    """The rule that answers questions about tables, over malicious tables."""
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "files").mkdir()
     for name, text in HOSTILE.items():

@@ -1,4 +1,6 @@
-"""Questions to tables: the right row, figures over a column, what is ambiguous, and what is left to others."""
+"""Questions about tables: the right row, totals of a column, ambiguous questions, and those that the rule leaves to the
+model.
+"""
 
 import re
 from dataclasses import replace
@@ -101,7 +103,7 @@ day;client;task;hours;billed
 
 @pytest.fixture(scope="module")
 def rule(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    """The rule over the files."""
+    """The rule that answers questions about tables, over the test's files."""
     folder = tmp_path_factory.mktemp("tables")
     (folder / "files").mkdir()
     for name, text in FILES.items():

@@ -1,4 +1,4 @@
-"""Small talk and questions about the program."""
+"""Small talk and questions about Jackdaw itself, which rules answer."""
 
 from pathlib import Path
 

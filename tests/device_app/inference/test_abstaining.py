@@ -1,4 +1,4 @@
-"""Whether to abstain, judged before the first token, and what is drawn where an answer is given."""
+"""Whether the model abstains, decided before the first token; and what is sampled if it does not."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,15 +23,17 @@ from shared.trace import Trace
 from tests.device_app.inference.test_local_source import passage
 
 LIKELIEST = AbstentionThreshold(0.0, 0.0)
-"""Abstains where that is more likely than not, whatever was found."""
+"""A threshold at which the model abstains if its probability of abstaining exceeds one half, whatever the passages'
+similarity.
+"""
 
 GREEDY = SamplingSettings()
 SPELLED = list(NOT_FOUND.encode())
 
 
 class Wavering(FakeEngine):
-    """Writes each next byte of NOT_FOUND with a probability of its own, the last of these again and again; else as the
-    fake does.
+    """A fake engine that writes each next byte of NOT_FOUND with a given probability; the last probability holds for
+    all further bytes.
     """
 
     def __init__(
@@ -57,7 +59,7 @@ def prompt(*texts: str) -> Prompt:
 
 
 def behind(engine: FakeEngine, ahead: int) -> Decoder:
-    """A decoder behind a prompt, which has written nothing."""
+    """Return a decoder that has read a prompt and generated no token yet."""
     engine.clear(0)
     read = engine.prefill(0, engine.tokenize(prompt().text(), special=True))
     return Decoder(engine, {0: read}, row_weights((1.0,)), ahead=ahead)

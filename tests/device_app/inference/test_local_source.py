@@ -1,4 +1,6 @@
-"""Tokens from rows: mixing distributions, weights, streaming of text."""
+"""Generating tokens from several prompts (rows): mixing their distributions, the rows' weights, and streaming
+the text.
+"""
 
 from unittest.mock import patch
 

@@ -1,4 +1,6 @@
-"""The beginning of a prompt in row 0: it serves the next prompt, unless something else used the row since."""
+"""A prompt's beginning that was prefilled in row 0 serves the next prompt, unless the row was used for something else
+since.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,14 +34,16 @@ def asked(question: str, text: str) -> Prompt:
 
 
 def with_another(tree: QKVTree) -> LocalSource:
-    """A source whose row 0 holds a whole prompt, longer than the others here, with the logits at its end."""
+    """Return a source whose row 0 holds a whole prompt, longer than the other prompts of these tests, and the logits at
+    its end.
+    """
     source = LocalSource(FakeEngine(), CHATML)
     source.begin(asked("Who has borrowed the blue drill, and when is it given back?", RIVER * 9), Trace(), tree)
     return source
 
 
 def go_on(source: LocalSource, prompt: Prompt) -> None:
-    """Write one token, which is drawn and not yet read: the row then holds the prompt alone."""
+    """Sample one token, which is not decoded: the row still holds the prompt alone."""
     next(source.go_on(prompt, (), SamplingSettings(), max_tokens=9, trace=Trace()))
     assert source.engine.length(0) == source.count(prompt)
 

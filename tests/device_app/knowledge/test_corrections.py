@@ -1,4 +1,4 @@
-"""What was corrected later: the newest change among retrieved passages, with what it overtakes."""
+"""Later corrections: the newest change among the retrieved passages, and the statement that it replaces."""
 
 from datetime import date
 

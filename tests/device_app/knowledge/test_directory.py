@@ -1,4 +1,4 @@
-"""Whom a name in a question means, and how people are shown."""
+"""Which person a name in a question refers to, and how people are shown."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The sentence that carries an answer."""
+"""Finding the sentence of a source that supports an answer."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How keywords and vectors are weighed together."""
+"""How the results of keyword search and vector search are combined."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Who the person may be, by the mails and chats that they have."""
+"""Guessing who the user is, from the mails and chats in the files."""
 
 import pytest
 

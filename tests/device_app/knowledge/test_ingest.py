@@ -25,7 +25,7 @@ from storage.tables import TableStore
 
 
 class CountingEmbedder(FakeEmbedder):
-    """Remembers what it was given."""
+    """A fake embedder that records the texts that it gets."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -265,7 +265,7 @@ def test_the_same_mail_twice_is_kept_twice(store: KnowledgeStore, tmp_path: Path
 
 
 class Interrupted(CountingEmbedder):
-    """Gives up after eight texts."""
+    """A fake embedder that raises KeyboardInterrupt once it has got eight texts or more."""
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         if len(self.texts) >= 8:

@@ -1,4 +1,4 @@
-"""Which requests name somebody, an address or a number of the person's files."""
+"""Which requests contain a name, an address or a number from the user's files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Who is who: the rules, and filters that find a person under each of their names."""
+"""Which names belong to the same person: the rules, and filters that find a person under each name."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_the_order_makes_no_difference(written: list[str], random: Random) -> No
 
 @pytest.fixture
 def directory() -> Directory:
-    """Two people of the same name, one of whom has two numbers, and the person who asks."""
+    """Two people of the same name, one of whom has two numbers, and the user."""
     written = [
         "Jake Watson <jake@w.org>",
         "JakeWatson",
@@ -174,7 +174,7 @@ def write(database: Database, number: int, name: str) -> None:
 
 
 def test_each_name_is_taken_apart_once_or_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More names than are kept in memory would otherwise be taken apart at each step."""
+    """With more names than the cache holds, each name would otherwise be split into words at every step."""
     names: list[str] = []
 
     def words(name: str) -> tuple[str, ...]:

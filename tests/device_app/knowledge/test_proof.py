@@ -1,4 +1,6 @@
-"""A quotation is proof only if it is: the cases that looked like proof and were none, and their right twins."""
+"""A quotation must really prove the answer: cases that only look like a proof, each beside a similar case
+that is one.
+"""
 
 from datetime import date
 

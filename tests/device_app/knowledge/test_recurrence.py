@@ -18,7 +18,7 @@ START = datetime(2026, 3, 2, 10)  # a Monday
 
 @pytest.fixture(autouse=True)
 def in_the_middle_of_europe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Where the device is."""
+    """Set the device's time zone to Central Europe."""
     with monkeypatch.context() as changed:
         changed.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
         time.tzset()

@@ -1,4 +1,6 @@
-"""What a model writes whose passages do not hold the answer: never shown as it stands, whatever pieces it comes in."""
+"""The sentence with which a model abstains, and its variants: never shown as an answer, in whatever pieces it is
+generated.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

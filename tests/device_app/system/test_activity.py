@@ -1,4 +1,4 @@
-"""The file that tells when the last question was asked."""
+"""The file that stores when the last question was asked."""
 
 import os
 import subprocess

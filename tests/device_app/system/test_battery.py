@@ -1,4 +1,4 @@
-"""What batteries tell, in the files that real machines show."""
+"""Reading batteries from the files of the operating system, with contents from real machines."""
 
 from pathlib import Path
 
@@ -119,7 +119,7 @@ def test_what_cannot_be_decoded_is_no_number(tmp_path: Path) -> None:
     assert battery.read(tmp_path) is None
 
 
-# Power and charge, for whoever does not need joules.
+# Power and charge, without joules.
 
 PLUGGED = {"type": "Mains", "online": "1"}
 USB_C = {"type": "USB", "online": "1"}

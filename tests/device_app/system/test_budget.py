@@ -1,4 +1,4 @@
-"""What may be spent in any hour."""
+"""The limits on what background work may spend within any hour."""
 
 from dataclasses import replace
 

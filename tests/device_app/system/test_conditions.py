@@ -1,4 +1,4 @@
-"""What the sensors of computers and phones tell; and sensors that are missing, denied, lie, or hang."""
+"""What the sensors of computers and phones report; and sensors that are missing, denied, wrong, or hang."""
 
 import os
 import resource
@@ -21,6 +21,7 @@ from device_app.settings import Daemon as Rules
 from device_app.system import conditions
 from device_app.system.battery import Reading, Supply
 from device_app.system.conditions import FRESH_S, Conditions, Latest, Sensors
+from tests.termux import ended
 
 RULES = Rules()
 
@@ -114,7 +115,7 @@ def test_its_own_work_is_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def phone(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Sensors:
-    """Sensors with such a `termux-battery-status` on PATH."""
+    """Return sensors with this script as `termux-battery-status` on PATH."""
     command = folder / "termux-battery-status"
     command.write_text(f"#!/bin/sh\n{script}\n")
     command.chmod(0o755)
@@ -202,18 +203,6 @@ while not pathlib.Path(sys.argv[1]).exists():
     assert ended(int(child.read_text()))
 
 
-def ended(pid: int) -> bool:
-    """Whether the process ends before long; an unreaped one has ended."""
-    for _ in range(200):
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.01)
-    return False
-
-
 def test_what_changes_meanwhile_is_seen_without_looking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(conditions, "PACE_S", 0.01)
@@ -227,7 +216,7 @@ def test_what_changes_meanwhile_is_seen_without_looking(monkeypatch: pytest.Monk
         assert why_not(replace(latest(), load_per_core=None), RULES) == "the device runs on battery power"
 
 
-# The latest conditions, for whoever cannot wait.
+# The latest conditions, for callers that cannot wait.
 
 
 def test_conditions_are_read_again_once_they_are_old(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from device_app.system import network
 
 
 def bus(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Put such a `busctl` on PATH, alone."""
+    """Put this script on PATH as `busctl`, with no other command."""
     command = folder / "busctl"
     command.write_text(f"#!/bin/sh\n{script}\n")
     command.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What service managers are given, and that a manager that is missing, fails or hangs is told."""
+"""The files and commands given to service managers, and the errors if a manager is missing, fails or hangs."""
 
 import os
 import plistlib
@@ -95,7 +95,7 @@ def test_no_name_breaks_out_of_a_phones_script(name: str) -> None:
 
 @pytest.fixture
 def linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
-    """A service for a home of its own; PATH holds nothing but what `manager` puts there."""
+    """A service with a home folder of its own, on a PATH that contains only the commands that `manager` adds."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     (tmp_path / "bin").mkdir()
     return service("systemd", PROGRAM, {"HOME": str(tmp_path)}, 1000)

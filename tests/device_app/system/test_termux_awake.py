@@ -1,4 +1,6 @@
-"""The wake lock of a phone: taken for what lasts, given back by the last who holds it, and cleared up after a kill."""
+"""The phone's wake lock: taken during long work, released by its last holder, and released after a holder was
+killed.
+"""
 
 import subprocess
 import time
@@ -25,13 +27,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def held(folder: Path, count: int) -> None:
-    """Wait until so many hold it."""
+    """Wait until `count` processes hold the lock."""
     while holders(folder) != count:
         time.sleep(0.005)
 
 
 def calls(phone: Phone, count: int) -> list[list[str]]:
-    """The first calls, once there are so many."""
+    """Wait for `count` calls, and return all so far."""
     while len(made := phone.calls()) < count:
         time.sleep(0.005)
     return made
@@ -105,6 +107,19 @@ def test_a_lock_that_goes_wrong_stops_nothing(
     phone.goes_wrong(how, *LOCK, *UNLOCK)
     with awake(folder):
         held(folder, 1)
+    assert holders(folder) == 0
+
+
+def test_what_it_is_held_for_does_not_wait_for_a_lock_that_hangs(
+    phone: Phone, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("device_app.system.phone.SECONDS", 20.0)
+    phone.goes_wrong(Wrong.HANGS, *LOCK, *UNLOCK)
+    with awake(folder):
+        calls(phone, 1)
+        began = time.monotonic()
+    assert time.monotonic() - began < 10
+    assert calls(phone, 2) == [LOCK, UNLOCK]  # it may have been heard
     assert holders(folder) == 0
 
 

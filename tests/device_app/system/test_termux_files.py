@@ -1,7 +1,10 @@
-"""What `jackdaw phone setup` writes: whose a file is, and that a person's own is never lost."""
+"""The files that `jackdaw phone setup` writes: whether a file is Jackdaw's, and that a user's own file is
+never lost.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +47,90 @@ def test_what_is_shared_arrives_whole(phone: Phone, record: Path, shared: str) -
         write(unit, record)
         phone.shell([unit.path, shared])
     assert phone.calls() == [*[["jackdaw", "phone", "share", "--", shared]] * 2, ["jackdaw"]]
+
+
+REAL = """#!{python}
+from device_app.cli import main
+from tests.devices import fake_device
+
+main(fake_device)
+"""
+
+NOTE = "# Lent\n\nPetra\x1b]52;c;aGk=\x07 has borrowed the blue drill.\n"
+
+
+@pytest.fixture
+def shared(phone: Phone, record: Path, terminal: Callable[..., Any]) -> Callable[[str, Path | str], Any]:
+    """Shares a link or a file with Jackdaw: runs the script that Termux runs for it, on a terminal, with the real
+    program.
+    """
+    program = phone.prefix / "opt" / "my jackdaw" / "jackdaw"
+    program.parent.mkdir(parents=True)
+    program.write_text(REAL.format(python=phone.python))
+    program.chmod(0o755)
+    scripts = {unit.path.name: unit for unit in units(program, phone.environment)}
+
+    def share(script: str, what: Path | str) -> Any:
+        write(scripts[script], record)
+        return terminal([str(scripts[script].path), str(what)], phone.environment, 200, 50)
+
+    return share
+
+
+def closed(screen: Any) -> str:
+    """Close the screen with Enter, and return all text that it showed."""
+    screen.awaits("Press Enter to close")
+    screen.types("\r")
+    assert screen.ends() == 0
+    assert "Traceback" not in screen.written
+    assert "\x1b]52" not in screen.written
+    return " ".join(screen.written.split())
+
+
+@pytest.mark.parametrize("name", ["letter.txt", 'a "new" letter $(id).md'])
+def test_a_shared_text_is_kept_and_asked_about_at_once(
+    phone: Phone, shared: Callable[[str, Path | str], Any], name: str
+) -> None:
+    text = phone.home / "downloads" / name
+    text.parent.mkdir()
+    text.write_text(NOTE)
+    screen = shared("termux-file-editor", text)
+    screen.awaits("Ask about it now")
+    screen.types("Who has the blue drill?\r")
+    screen.awaits("Petra")
+    assert f"Kept: {name}" in closed(screen)
+
+
+def test_a_shared_link_is_kept(phone: Phone, shared: Callable[[str, Path | str], Any]) -> None:
+    screen = shared("termux-url-opener", "https://u:secret@example.org/recipes/almond-cake?a=1&b='`id`$(id)")
+    screen.awaits("Ask about it now")
+    screen.types("\r")
+    said = closed(screen)
+    assert "Kept: example.org-" in said
+    assert "secret" not in said
+    (note,) = (phone.home / ".local" / "share" / "jackdaw" / "shared").iterdir()
+    assert "Link: https://example.org/recipes/almond-cake?a=1&b='`id`$(id)\n" in note.read_text()
+
+
+@pytest.mark.parametrize(
+    ("script", "what", "says"),
+    [
+        ("termux-url-opener", "https://", "This is no web address: https:// (it names no website)"),
+        ("termux-url-opener", "not a link", "There is no file named"),
+        ("termux-url-opener", "https://example.org/\x1b]52;c;aGk=\x07", "it has spaces or control characters"),
+        ("termux-file-editor", "-y", "There is no file named"),
+        ("termux-file-editor", "film.txt", "has 2,147 MB, and files of up to 100 MB are read"),
+    ],
+)
+def test_what_cannot_be_kept_is_said_until_it_is_closed(
+    phone: Phone, shared: Callable[[str, Path | str], Any], script: str, what: str, says: str
+) -> None:
+    if what == "film.txt":
+        what = str(phone.home / what)
+        with Path(what).open("wb") as file:
+            file.truncate(2 << 30)
+    assert says in closed(shared(script, what))
+    assert not (phone.home / ".local" / "share" / "jackdaw" / "shared").exists()
 
 
 def test_a_file_is_written_known_again_and_removed(unit: Unit, record: Path) -> None:

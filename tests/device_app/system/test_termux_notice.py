@@ -1,4 +1,4 @@
-"""A phone's notification of what takes long: its text, its button, and its end, also where the command goes wrong."""
+"""A phone's notification during long work: its text, its button and its end, even if the notification command fails."""
 
 import shlex
 import threading
@@ -22,7 +22,7 @@ def _on_a_phone(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(phone: Phone, count: int) -> list[list[str]]:
-    """The notifications, once there are so many."""
+    """Wait for `count` notifications, and return all so far."""
     while len(calls := phone.calls(SHOW)) < count:
         time.sleep(0.005)
     return calls

@@ -1,12 +1,14 @@
 """A phone's commands: what they answer, and what is said where they hang, are denied, print nonsense or are missing."""
 
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from device_app.system import phone as phones
-from device_app.system.phone import Source
-from tests.termux import Phone, Wrong, battery
+from device_app.system.phone import Reply, Source
+from tests.termux import Phone, Wrong, battery, ended
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,107 @@ def test_a_command_that_goes_wrong_is_named_with_what_to_do(
     value, reply = phones.call_json("termux-battery-status", seconds=0.2)
     assert value is None
     assert said in reply.problem
+
+
+def test_a_command_that_timed_out_is_not_waited_for_again_soon(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+    phone.enter(monkeypatch)
+    monkeypatch.setattr(phones, "SECONDS", 0.2)
+    phone.goes_wrong(Wrong.HANGS, "termux-wake-lock")
+    said = [phones.call("termux-wake-lock").problem for _ in range(3)]
+    assert "did not answer within 0.2 seconds" in said[0]
+    assert said == said[:1] * 3
+    assert len(phone.calls()) == 1
+    monkeypatch.setattr(phones, "SECONDS", 60.0)
+    assert phones.call("termux-volume").is_answer  # others are asked
+    monkeypatch.setattr(phones, "SILENT_S", 0.0)  # later
+    phone.answers("termux-wake-lock", "")
+    assert phones.call("termux-wake-lock").is_answer
+
+
+def test_a_command_that_answers_late_once_is_asked_again(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its app is installed, so one late answer must not count as a missing command: background work has to see when the
+    phone is unplugged.
+    """
+    phone.enter(monkeypatch)
+    monkeypatch.setattr(phones, "SECONDS", 60.0)
+    assert phones.call("termux-battery-status").is_answer
+    phone.goes_wrong(Wrong.HANGS, "termux-battery-status")
+    assert phones.call("termux-battery-status", seconds=0.2).problem
+    phone.answers("termux-battery-status", battery(3))
+    assert b'"percentage": 3' in phones.call("termux-battery-status").printed
+
+
+def test_a_command_that_waited_for_others_in_vain_is_not_taken_for_silent(
+    phone: Phone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phone.enter(monkeypatch)
+    over = threading.Event()
+    names = ("termux-dialog", "termux-sms-list")  # as many as run at a time
+    phone.goes_wrong(Wrong.HANGS, *names)
+    threads = [
+        threading.Thread(target=phones.call, args=(name,), kwargs={"seconds": 600, "is_over": over.is_set})
+        for name in names
+    ]
+    for thread in threads:
+        thread.start()
+    while len(phone.calls()) < 2:
+        time.sleep(0.005)
+    reply = phones.call("termux-battery-status", seconds=0.2)
+    over.set()
+    for thread in threads:
+        thread.join(60)
+    assert phone.calls("termux-battery-status") == []
+    assert "other commands" in reply.problem
+    assert phones.call("termux-battery-status", seconds=60).is_answer
+
+
+def test_a_person_who_says_nothing_is_asked_again(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+    phone.enter(monkeypatch)
+    monkeypatch.setattr(phones, "SECONDS", 0.1)
+    phone.goes_wrong(Wrong.HANGS, "termux-dialog")
+    assert phones.call("termux-dialog", "speech", seconds=0.3).problem
+    phone.answers("termux-dialog", "{}")
+    assert phones.call("termux-dialog", "speech", seconds=60).is_answer
+
+
+def test_a_call_ends_once_it_is_over_also_while_it_waits_for_others(
+    phone: Phone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phone.enter(monkeypatch)
+    over = threading.Event()
+    names = ("termux-volume", "termux-toast", "termux-wake-lock")  # more than run at a time
+    phone.goes_wrong(Wrong.HANGS, *names)
+    replies: list[Reply] = []
+
+    def call(name: str) -> None:
+        replies.append(phones.call(name, seconds=600, is_over=over.is_set))
+
+    threads = [threading.Thread(target=call, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    while len(phone.calls()) < 2:
+        time.sleep(0.005)
+    over.set()
+    for thread in threads:
+        thread.join(60)
+    assert [reply.problem.partition(" was ")[2] for reply in replies] == ["ended before it answered"] * 3
+    phone.answers("termux-volume", "")
+    assert phones.call("termux-volume", seconds=60).is_answer  # it was not silent
+
+
+def test_a_command_that_is_sent_is_not_waited_for_and_ends_all_the_same(
+    phone: Phone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    phone.enter(monkeypatch)
+    monkeypatch.setattr(phones, "SECONDS", 3.0)
+    process = tmp_path / "process"
+    phone.script("termux-wake-unlock", f"echo $$ > {process}.new; mv {process}.new {process}; exec sleep 600")
+    began = time.monotonic()
+    phones.send("termux-wake-unlock")
+    assert time.monotonic() - began < 3
+    while not process.exists():
+        time.sleep(0.005)
+    assert ended(int(process.read_text()))
 
 
 def test_an_answer_nested_too_deeply_is_no_answer(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The app on a home of its own, with a fake engine and embedder and a clock that stands still."""
+"""Runs the app with data of its own, a fake engine and embedder, and a stopped clock."""
 
 import asyncio
 import inspect
@@ -31,9 +31,9 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DRILL = "Who has the blue drill?"
 PHONE = pytest.mark.parametrize("size", [(40, 20)], ids=["40x20"])
 SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=["40x20", "80x24", "120x40"])
-"""For what is laid out otherwise where there is more room; the rest is seen on a phone, where it fits the least."""
+"""Sizes for screens whose layout depends on the size; all others are tested at a phone's size, the tightest."""
 
-# Textual waits for this process to be idle behind each key, by looks of 20 ms of which there are ten thousands.
+# After each key, Textual waits until this process is idle; its checks, each 20 ms apart, add up over all tests.
 _wait.SLEEP_GRANULARITY = 1 / 250
 _wait.SLEEP_IDLE = _wait.SLEEP_GRANULARITY / 10
 
@@ -58,7 +58,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
 
 @pytest.fixture
 def notes(tmp_path: Path, paths: Paths) -> Path:
-    """A folder that was read."""
+    """A folder of notes that the device has read."""
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "drill.md").write_text("# Tools\n\nAnna has the old saw.\n\nPetra has borrowed the blue drill.")
@@ -69,7 +69,9 @@ def notes(tmp_path: Path, paths: Paths) -> Path:
 
 @pytest.fixture
 def store(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[ConversationStore]:
-    """The conversations; what is written into them is an hour old, and a minute older each time."""
+    """The stored conversations; a new turn is dated an hour before the app's clock, and each further turn a minute
+    earlier.
+    """
     minutes = iter(range(100_000))
     monkeypatch.setattr(conversations, "_now", lambda: f"2026-11-21T{10 - next(minutes) // 60 % 10:02}:00:00+00:00")
     paths.create()
@@ -79,7 +81,7 @@ def store(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[Conversatio
 
 
 class Person:
-    """Somebody at the keyboard of the app."""
+    """A simulated user at the keyboard of the app."""
 
     def __init__(self) -> None:
         self.make: MakeDevice = fake_device
@@ -88,12 +90,12 @@ class Person:
         self._messages: list[str] = []
 
     def new_app(self) -> JackdawApp:
-        """Another app on the same home."""
+        """Return another app over the same data."""
         return JackdawApp(dict(os.environ), lambda: NOW, make=self.make)
 
     @asynccontextmanager
     async def at(self, columns: int = 80, rows: int = 24) -> AsyncIterator["Person"]:
-        """The app on a terminal of this size, settled."""
+        """Run the app on a terminal of this size, and wait until it has started."""
         self.app = self.new_app()
         self._listen()
         async with self.app.run_test(size=(columns, rows), notifications=True) as self.pilot:
@@ -102,13 +104,13 @@ class Person:
 
     @property
     def chat(self) -> ChatScreen:
-        """The chat."""
+        """The app's chat screen."""
         screen = self.app.screen_stack[0]
         assert isinstance(screen, ChatScreen)
         return screen
 
     async def until(self, holds: Callable[[], Any]) -> None:
-        """Wait for something to hold."""
+        """Wait until `holds()` is true."""
         async with asyncio.timeout(60):  # a busy machine takes its time
             await self.pilot.pause()
             while not holds():
@@ -117,31 +119,31 @@ class Person:
         await self.pilot.pause()
 
     async def settled(self) -> None:
-        """Wait until all that was begun is done."""
+        """Wait until the app is ready and has no work left."""
         ends = ("ready", "no model yet", "something failed")
         await self.until(
             lambda: self.chat.status.doing in ends and all(each.is_loaded for each in self.chat.query(Suggestions))
         )
 
     async def sends(self, text: str) -> None:
-        """Type and send."""
+        """Type a text and press Enter."""
         self.chat.composer.begin(text)
         await self.pilot.pause()
         await self.pilot.press("enter")
         await self.pilot.pause()
 
     async def asks(self, text: str) -> None:
-        """Ask, and wait for the answer."""
+        """Ask a question, and wait for the answer."""
         await self.sends(text)
         await self.settled()
 
     async def presses(self, *keys: str) -> None:
-        """Press keys, the last of which may be a letter alone."""
+        """Press keys, and wait until the app has processed them."""
         await self.pilot.press(*keys)
         await self.until(lambda: not self.chat.transcript.holds)
 
     def sees(self) -> str:
-        """The text on the screen."""
+        """Return the text on the screen."""
         return "\n".join(
             "".join(segment.text for segment in strip) for strip in self.app.screen._compositor.render_strips()
         )
@@ -156,7 +158,7 @@ class Person:
         self.app.notify = noted  # type: ignore[method-assign]
 
     def messages(self) -> list[str]:
-        """The notices so far."""
+        """Return the texts of all notifications so far."""
         return self._messages
 
 
@@ -167,7 +169,7 @@ def person(paths: Paths) -> Person:
 
 @pytest.fixture
 def looks(snap_compare: Callable[..., bool], person: Person) -> Callable[..., bool]:
-    """Whether the app, after some steps, looks as it did."""
+    """Returns a function that runs some steps, and compares a picture of the app with the stored one."""
 
     def compare(size: tuple[int, int], steps: Callable[[Any], Awaitable[None]] | None = None) -> bool:
         async def before(pilot: Pilot[None]) -> None:
@@ -202,7 +204,7 @@ def record() -> Callable[..., dict[str, Any]]:
 
 
 def _record(question: str, answer: str, **different: Any) -> dict[str, Any]:
-    """What `ask --json` prints of an answer from one passage."""
+    """Return the record of an answer from one passage, as `ask --json` prints it."""
     steps = {"look up": 2.0, "retrieve": 19.0, "load": 0.4, "prefill": 88.0, "decode": 410.0, "evidence": 31.0}
     source = {
         "id": 1,

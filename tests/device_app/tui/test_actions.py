@@ -1,4 +1,6 @@
-"""The one declaration of what can be done: every action is reached in every way, and by keys that any terminal has."""
+"""The table of all actions of the app: every action can be reached in every way, and by keys that any
+terminal sends.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What may go wrong: hostile text, floods, a terminal that shrinks, missing models."""
+"""Faults of the app's environment: malicious text, very much output, a terminal that shrinks, missing models."""
 
 import time
 from collections.abc import Callable
@@ -247,7 +247,7 @@ async def test_in_the_smallest_terminal_a_question_is_answered(person: Any, note
 
 @pytest.fixture
 def absent(person: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """No model is here until this is called."""
+    """Let no model be on the device until the returned function is called."""
     here: list[bool] = []
     person.make = PulledDevice
     monkeypatch.setattr(Weights, "state", lambda *_: "present" if here else "missing")

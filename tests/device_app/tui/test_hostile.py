@@ -1,4 +1,4 @@
-"""Foreign text on a real terminal: every byte that the app writes, on all of its screens, is one that it meant."""
+"""Malicious text on a real terminal: on all screens, the app writes only the escape sequences that it intends."""
 
 import os
 import re
@@ -47,11 +47,13 @@ MEANT = re.compile(
     r"|\[\?(7|25|100[0346]|101[56]|1049|2004|2026|2048)[hl]|\[\?(2026|2048)\$p"
     r"|\]22;[a-z-]+\x07|\]52;c;(?!T1dORUQ=)[A-Za-z0-9+/=]+\x07)"
 )
-"""What Textual and the first frame send: styles, places, modes, the pointer's shape; text that is copied, in base64."""
+"""The escape sequences that the app intends to write: styles, positions, modes, the pointer's shape, and copied text in
+base64.
+"""
 
 ESCAPE, ENTER = "\x1b", "\r"
 PASTED = f"\x1b[200~{EVIL.replace(ESCAPE, '')}\x1b[201~"
-"""Terminals leave ESC out of what is pasted; everything else comes through."""
+"""A malicious text as a terminal sends it when it is pasted: without ESC, which terminals remove."""
 WALK = (
     ("Who has the blue drill?", "drill"),
     (PASTED, "end"),
@@ -108,11 +110,11 @@ WALK = (
     ("\x10", "Search for"),
     (PASTED, "end"),
 )
-"""What is pressed, and what is seen then."""
+"""The steps of the test through all screens: pairs of what is typed and what the app then shows."""
 
 
 def unmeant(written: str) -> list[str]:
-    """Where something could do harm, once all that is meant is taken away."""
+    """Return the surroundings of each harmful control character that is not part of an intended escape sequence."""
     rest = MEANT.sub("", written)
     return [rest[max(place - 9, 0) : place + 30] for place, sign in enumerate(rest) if _is_harmful(sign)]
 
@@ -137,7 +139,9 @@ def test_the_harm_in_this_text_would_be_seen() -> None:
 
 @pytest.fixture
 def foreign(tmp_path: Path, paths: Paths, store: ConversationStore, record: Any) -> None:
-    """The same harm in everything that is not ours: files and their names, mails, what was said, what is kept."""
+    """Put malicious text into everything that comes from outside: files and their names, mails, conversations, cached
+    answers.
+    """
     folder = tmp_path / NAME
     folder.mkdir()
     mail = f"From: {EVIL} <a@b.example>\nSubject: {EVIL}\nDate: Mon, 2 Mar 2026 10:00:00 +0000\n\nPetra: {EVIL} drill"

@@ -1,4 +1,4 @@
-"""Keys: one alone does what it says, what is typed is text, and nothing is deleted by accident."""
+"""Keys: a single key does what its label says, what is typed is text, and nothing is deleted by accident."""
 
 import asyncio
 import itertools

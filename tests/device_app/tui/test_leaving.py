@@ -1,4 +1,4 @@
-"""Leaving the app gives the terminal back, whatever its threads are in the middle of."""
+"""Leaving the app restores the terminal, whatever the app's threads are doing."""
 
 import asyncio
 import subprocess

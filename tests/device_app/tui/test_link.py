@@ -1,4 +1,4 @@
-"""The chat's status line tells how a real companion server stands, as it changes."""
+"""The chat's status line shows the state of a real companion server, and its changes."""
 
 from pathlib import Path
 from typing import Any

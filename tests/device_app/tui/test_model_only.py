@@ -1,4 +1,4 @@
-"""In the app, what the model alone writes: recognised, asked for, and labelled."""
+"""In the app, requests that the model answers without files: recognised, requested by command, and labelled."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,6 @@
-"""What is seen before the app is imported, and that the terminal survives whatever happens until then."""
+"""What is shown before the app's modules are imported, and that the terminal is restored whatever happens
+until then.
+"""
 
 import os
 import re
@@ -25,7 +27,7 @@ Start = Callable[..., Any]
 
 @pytest.fixture
 def start(terminal: Start) -> Start:
-    """Starts the app; `held` is what it does where it would import its screens."""
+    """Starts the app; the code `held` runs at the point where the app would import its screens."""
     slow = "import sys, time\nclass Slow:\n def find_spec(self, name, *_):\n  if name == 'device_app.tui.run': {}\n"
     program = slow + "sys.meta_path.insert(0, Slow())\n" + APP
     return lambda held="pass", columns=80, rows=24, **environment: terminal(
@@ -38,7 +40,7 @@ def start(terminal: Start) -> Start:
 
 @pytest.fixture
 def untouched(terminal: Start) -> list[Any]:
-    """The modes of a terminal on which nothing happened."""
+    """The modes of a terminal that no program has changed."""
     idle = terminal([sys.executable, "-c", "print('here')"], os.environ)
     idle.awaits("here")
     return _modes(idle)

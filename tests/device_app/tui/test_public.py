@@ -1,4 +1,4 @@
-"""In the app, a question that one's own files do not answer: asked of a real server, and said so."""
+"""In the app, a question that the user's files do not answer: it is sent to a real server, and the app says so."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every screen and state as a picture, on a phone, on a small and on a large terminal."""
+"""Pictures of every screen and state of the app, on a phone's, a small and a large terminal."""
 
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def talk(store: ConversationStore, record: Any) -> ConversationStore:
 
 
 async def opened(person: Any) -> None:
-    """The last conversation, shown."""
+    """Open the last conversation and wait until it is shown."""
     await person.chat.open_conversation(3)
     await person.until(lambda: len(person.chat.transcript.views) == 4)
 

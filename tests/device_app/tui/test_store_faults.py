@@ -1,4 +1,4 @@
-"""A store that is held, full, damaged or taken away, and two apps on one: told clearly, and gone on when it can be."""
+"""A store that is locked, full, damaged or deleted, or open in two apps: errors are clear, and work continues."""
 
 import shutil
 import sqlite3

@@ -1,4 +1,4 @@
-"""What stands under an answer."""
+"""The lines below an answer: its sources and notes."""
 
 from datetime import UTC, datetime
 from typing import Any

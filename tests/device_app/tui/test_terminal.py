@@ -1,4 +1,4 @@
-"""The program as it runs: on a terminal of its own, told by the very bytes that it writes to it."""
+"""The program on a real terminal, checked by the bytes that it writes."""
 
 import os
 import re

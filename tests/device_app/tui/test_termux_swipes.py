@@ -1,4 +1,6 @@
-"""The app on a phone, whose terminal sends arrow keys for a swipe, and where the model is loaded late and let go."""
+"""The app on a phone, whose terminal sends arrow keys for a swipe, and where the model is loaded late and unloaded
+early.
+"""
 
 from functools import partial
 from pathlib import Path

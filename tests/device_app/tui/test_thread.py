@@ -1,4 +1,4 @@
-"""The threads of the app: whose work goes before whose."""
+"""The app's worker threads: which work has priority."""
 
 import os
 import sys

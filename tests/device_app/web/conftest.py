@@ -1,4 +1,4 @@
-"""A server of the app in a thread, whose apps have a fake engine and a home of their own."""
+"""Runs the server of `jackdaw web` in a thread; its apps have a fake engine and data of their own."""
 
 import asyncio
 import os

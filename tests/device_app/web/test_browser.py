@@ -28,7 +28,7 @@ _COLOURS = """(async () => {
 
 
 class Page:
-    """A page of a browser, by the DevTools protocol. `received` is what its websocket was sent."""
+    """A browser page, controlled by the DevTools protocol. `received` is the data that its WebSocket got."""
 
     def __init__(self, socket: ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -77,7 +77,7 @@ class Page:
 
 @pytest.fixture
 def chromium(tmp_path: Path) -> Iterator[URL]:
-    """A headless Chromium; where it can be told what to do."""
+    """Run a headless Chromium; yield the URL of its DevTools."""
     if not CHROMIUM:
         pytest.skip("Chromium is not here")
     profile = tmp_path / "profile"

@@ -1,4 +1,4 @@
-"""Who is let in: the browser that brought the token first, from the address that was printed."""
+"""Which browser is admitted: the first one that presents the token, and only at the printed address."""
 
 import pytest
 

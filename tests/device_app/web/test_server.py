@@ -35,7 +35,7 @@ async def page(session: ClientSession, address: URL) -> AsyncIterator[ClientWebS
 
 
 async def shown(socket: ClientWebSocketResponse, text: bytes) -> bytes:
-    """What the page is sent until the text is in it."""
+    """Return what the server has sent to the page by the time that it contains the text."""
     sent = b""
     async with asyncio.timeout(WAIT_S):
         while text not in sent:
@@ -118,7 +118,7 @@ def test_another_page_opens_no_socket_with_our_cookie(serve: Serve, headers: dic
 
 
 def the_app() -> psutil.Process:
-    """The process that a page runs; other tests leave helpers of their own beside it."""
+    """Return the process of the app that a page runs, among this process's children."""
     (app,) = (child for child in psutil.Process().children() if "TEXTUAL_DRIVER" in child.environ())
     return app
 

@@ -1,4 +1,6 @@
-"""The torch engine on the real weights: its three ways of reuse agree, and its slices hold Q, K and V."""
+"""The torch engine with real weights: its three ways to reuse states give the same results, and its slices contain
+queries, keys and values.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,7 +35,11 @@ TEXT = (
     "would come. At noon the fog lifted, and the boat lay at the other bank, empty, with its rope in the water."
 )
 ROUNDING = 0.2
-"""Logits spread by 3.5. Other rounding of a sum now and then rounds a state to the next float16: 0.04 was seen."""
+"""The difference of logits that rounding may cause; the logits have a spread of 3.5, and differences up to 0.04 were
+seen.
+
+A sum that is rounded otherwise may change a state by one float16 step.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +123,7 @@ def test_slices_of_llama_cpp_and_of_torch_are_not_exchanged(engines: dict[str, E
 
 
 def test_the_likeliest_token_is_llama_cpps(engines: dict[str, Engine], weights: Path) -> None:
-    """Not always: llama.cpp rounds what it multiplies with Q8_0 weights to Q8_0 too."""
+    """In at least 90% of the positions: llama.cpp also rounds to Q8_0 what it multiplies with Q8_0 weights."""
     path = weights / "smollm2-135m-instruct.q8_0.gguf"
     ours, theirs = engines["prefix"], LlamaCppEngine(LlamaModel(path), context=256, threads=1)
     tokens = ours.tokenize(TEXT)

@@ -1,4 +1,6 @@
-"""The Llama in torch: against transformers', with any share of its state known; and how its weights are kept."""
+"""The Llama model in torch: its results equal those of the library transformers, with any part of the states cached;
+and how its weights are stored.
+"""
 
 import dataclasses
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How many tokens are drafted, by the shares accepted so far and the costs of passes."""
+"""How many tokens are drafted, given the shares of drafts accepted so far and the times of forward passes."""
 
 from collections.abc import Sequence
 from itertools import accumulate, product

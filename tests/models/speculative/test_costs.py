@@ -1,4 +1,4 @@
-"""The costs of passes: measured once, kept beside the weights, interpolated."""
+"""The times of forward passes: measured once, stored beside the weights, and interpolated."""
 
 from collections.abc import Mapping
 from dataclasses import replace

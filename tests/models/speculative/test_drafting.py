@@ -1,4 +1,6 @@
-"""Answers that are drafted: the text of no drafting, in fewer passes, and nothing left behind."""
+"""Speculative decoding: the text is the same as without drafts, takes fewer passes, and leaves no tokens in the
+sequences.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +33,9 @@ REPEATS = "the blue drill and the blue drill and the blue saw and the blue drill
 
 
 class Loose(FakeEngine):
-    """Prefers the passage's text only a little, so that draws leave it now and then."""
+    """A fake engine that prefers the passage's text only a little, so that sampled tokens differ from it now
+    and then.
+    """
 
     def _append(self, sequence: int, tokens: Sequence[int]) -> Logits:
         logits = super()._append(sequence, tokens)

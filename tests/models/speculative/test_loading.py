@@ -1,4 +1,4 @@
-"""The model that drafts as it is loaded: one that cannot is named, and the other answers alone."""
+"""Loading the draft model: if it cannot draft, the reason is reported, and the main model answers without it."""
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ PLENTY = 1 << 40
 
 
 def written(path: Path, changes: Mapping[str, object], change: Callable[[dict[str, Array]], None]) -> Path:
-    """A tiny model with these changes of its metadata and its weights."""
+    """Write a tiny model with the given changes of its metadata and its weights."""
     values = {**metadata("llama"), **words(), **changes}
     arrays = tensors(write(path.with_suffix(".metadata"), values, {}))
     change(arrays)
@@ -51,7 +51,7 @@ def small(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def large(folder: Path, small: Path) -> Path:
-    """The small model's text at the cost of two further layers, which add nothing."""
+    """Write a model that generates the small model's text at the cost of two further layers, whose output is zero."""
     own = tensors(small.with_suffix(".metadata"))
 
     def deeper(arrays: dict[str, Array]) -> None:
@@ -126,7 +126,7 @@ def test_a_model_that_cannot_draft_is_named_and_the_other_answers_alone(
     bad = written(tmp_path / "bad.gguf", changes, change)
     drafts = chosen(engine, large, f"file:{bad}")
     assert (drafts.model, drafts.mode) == (None, "auto")
-    assert drafts.refused.startswith("bad does not draft, and answers are written without it: ")
+    assert drafts.refused.startswith("bad cannot draft tokens, so answers are written without it: ")
     assert said in drafts.refused
 
 

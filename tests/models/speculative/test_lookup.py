@@ -13,7 +13,7 @@ texts = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=30), min_size=
 
 
 def expected(texts: Sequence[Sequence[int]], answer: Sequence[int], most: int) -> Draft:
-    """The same by trying every place."""
+    """The same draft, found by trying every position (for comparison)."""
     held = [token for text in texts for token in (-1, *text)] + list(answer)
     best = Draft()
     for place in range(1, len(held)):

@@ -1,4 +1,6 @@
-"""Trees by lookup: several continuations, each with the share that is right where those before it are wrong."""
+"""Draft trees by lookup: several continuations of the last tokens, each with its probability if those before it are
+wrong.
+"""
 
 import math
 
@@ -12,7 +14,7 @@ from models.speculative.lookup_tree import LookupTree, later_siblings
 from models.speculative.tree import ROOT, DraftTree
 
 TEXT = [1, 2, 3, 9, 1, 2, 4, 9, 5, 2, 6, 9, 8, 1, 2]
-"""Ends in 1 2, after which 4, then 3 followed; after 2 alone, 6."""
+"""A text that ends in 1 2. Before, 1 2 was followed by 3 and later by 4; a 2 without 1 was followed by 6."""
 
 
 def lookup_tree(text: list[int]) -> LookupTree:

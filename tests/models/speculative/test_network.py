@@ -1,4 +1,6 @@
-"""The draft network against a literal transcription of the paper's equations, one token and one head at a time."""
+"""The draft network compared with a literal transcription of the paper's equations, one token and one attention head at
+a time.
+"""
 
 import math
 from typing import Any
@@ -28,7 +30,10 @@ def weights(own: Shape, seed: int = 0) -> dict[str, Any]:
 
 
 def literal(own: Shape, w: dict[str, Any], features: Floats, tokens: list[int]) -> list[Any]:
-    """Dovetail, section 3.2, then Llama's blocks, the first without its input norm, and no norm at the end."""
+    """Compute the draft network as the paper writes it: the fusion of Dovetail, section 3.2, then Llama's blocks.
+
+    The first block has no input norm, and there is no norm at the end.
+    """
     hidden = []
     for feature, token in zip(features.astype(np.float64), tokens, strict=True):
         e = w["embedding"][token].astype(np.float64)

@@ -34,7 +34,7 @@ def tensors(own: Shape) -> dict[str, Any]:
 
 
 def write(path: Path, arrays: dict[str, Any], metadata: dict[str, str]) -> Path:
-    """Write safetensors, without the package."""
+    """Write a safetensors file without the package safetensors."""
     header: dict[str, Any] = {"__metadata__": metadata}
     data = b""
     for name, array in arrays.items():
@@ -108,7 +108,7 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, length: int) -> Non
 @pytest.mark.parametrize(
     ("metadata", "error", "reason"),
     [
-        (said(About("another", shape())), DraftRejected, "made for another model"),
+        (said(About("another", shape())), DraftRejected, "made for a model other"),
         ({FORMAT: "{}"}, WeightsDamaged, "missing required field"),
         ({FORMAT: "{"}, WeightsDamaged, "truncated"),
         ({"format": "else"}, WeightsDamaged, "no draft network"),

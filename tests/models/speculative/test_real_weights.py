@@ -1,4 +1,6 @@
-"""Drafted answers of the real model: with q8_0 states, the text and the states are those of no drafting, to the bit."""
+"""Speculative decoding with the real model and a q8_0 KV cache: text and states equal those without drafts, bit for
+bit.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A smaller model drafts: the text stays that of no drafting, whatever it drafts and however it fails."""
+"""A smaller model drafts: the text is the same as without drafts, whatever the model drafts and however it fails."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ REPEATS = "the blue drill and the blue drill and the blue saw and the blue drill
 
 
 class Fresh(FakeEngine):
-    """Writes what stands nowhere in the prompt: the passage's text with each byte one higher."""
+    """A fake engine whose text is nowhere in the prompt: the passage's text with each byte one higher."""
 
     def _append(self, sequence: int, tokens: Sequence[int]) -> Logits:
         logits = super()._append(sequence, tokens)
@@ -44,7 +44,7 @@ class Fresh(FakeEngine):
 
 
 class Loose(Fresh):
-    """Prefers that text only a little, so that draws leave it now and then."""
+    """Prefers the text of `Fresh` only a little, so that sampled tokens differ from it now and then."""
 
     def _append(self, sequence: int, tokens: Sequence[int]) -> Logits:
         logits = super()._append(sequence, tokens)
@@ -53,7 +53,7 @@ class Loose(Fresh):
 
 
 class Broken(Fresh):
-    """Fails in its own way once so many calls were made."""
+    """A fake engine that fails after `after` decodes, in the given way."""
 
     def __init__(self, after: int, way: str) -> None:
         super().__init__(sequences=1)
@@ -95,7 +95,7 @@ def shifted(text: str) -> bytes:
 
 
 def drafted_with(engine: Engine, text: str = NEW, **costs: float) -> Trace:
-    """What a model drafts of an answer whose text is that of no drafting."""
+    """Check that drafting with this model does not change the answer, and return the answer's trace."""
     drafting = Drafting("auto", costs=CHEAP, model=model(engine, **costs))
     tokens, trace = written(Fresh(), drafting, asked(text).joined(), SamplingSettings())
     assert bytes(tokens) == shifted(text)

@@ -1,4 +1,4 @@
-"""Draft trees: how they are built, merged and cut, and that descending in them changes no text."""
+"""Draft trees: how they are built, merged and cut, and that verifying them does not change the text."""
 
 import math
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def expected_tokens(tree: DraftTree) -> float:
 
 
 def logits_after(written: Sequence[int], seed: int) -> Logits:
-    """A known mixture for every text."""
+    """Return logits that depend on the text and the seed alone."""
     return np.random.default_rng([seed, *written, len(written)]).normal(0, 2, VOCABULARY).astype(np.float32)
 
 
@@ -73,7 +73,9 @@ def test_descending_in_a_tree_writes_the_tokens_of_no_drafting(
 
 
 def test_the_property_above_sees_deep_accepted_paths_and_rejected_nodes() -> None:
-    """Its power: with a full binary tree of three layers, 1,000 draws accept 0, 1, 2 and 3 nodes, each often."""
+    """The property test above is strong enough: in a full binary tree of three layers, 1,000 samples accept 0, 1, 2 and
+    3 nodes, each often.
+    """
     tree = grown(lambda layer: [[(0, -0.7), (1, -0.7)]] * len(layer), 8, 3, 14)
     depths = [
         len(

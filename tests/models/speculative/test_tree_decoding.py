@@ -1,4 +1,4 @@
-"""Answers drafted in trees: the text and the states of no drafting, whatever is drafted."""
+"""Decoding with draft trees: text and states are the same as without drafts, whatever is drafted."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +28,9 @@ REPEATS = "the blue drill and the blue saw and the red drill and the blue drill\
 
 
 class Loose(FakeEngine):
-    """Prefers the passage's text only a little, so that draws leave it now and then."""
+    """A fake engine that prefers the passage's text only a little, so that sampled tokens differ from it now
+    and then.
+    """
 
     def _append(self, sequence: int, tokens: Sequence[int]) -> Logits:
         logits = super()._append(sequence, tokens)
@@ -37,7 +39,7 @@ class Loose(FakeEngine):
 
 
 class Known:
-    """Drafts the text that will be drawn, in the last of three branches, and something else in the others."""
+    """A drafter that knows the text: the last of its three branches is right, the others are wrong."""
 
     def __init__(self, text: Sequence[int], depth: int) -> None:
         self._text, self._depth = list(text), depth
@@ -60,7 +62,10 @@ class Known:
 def written(
     engine: TreeEngine, drafter: TreeDrafter | None, rule: SamplingSettings, most: int, read: Sequence[int]
 ) -> tuple[list[int], DraftCounts]:
-    """What is written after `read`, which stays in the sequence with it."""
+    """Generate the tokens after the prompt `read`; prompt and tokens stay in the engine's sequence.
+
+    Return the tokens, and counts of drafts.
+    """
     engine.clear(0)
     plain, counts = Decoder(engine, {0: engine.prefill(0, read)}, row_weights((1.0,))), DraftCounts()
     tokens: list[int] = []

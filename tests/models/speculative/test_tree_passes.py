@@ -1,4 +1,4 @@
-"""A tree in one pass of the engine: the logits and states are those of each path read one token at a time."""
+"""A forward pass over a tree of tokens: its logits and states equal those of each path computed token by token."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from shared.errors import ContextFull, EngineError
 CONTEXT, SEQUENCES, BRANCHES = 256, 2, 7
 TEXT = "The ferry to Bergen leaves on Friday at 9:40 from pier 4. The booking reference of the ferry is KX-2291."
 PARENTS = (-1, 0, 1, 0, 3, 1, 5, 0)
-"""Chains: 0 1 2, 3 4, 5 6, 7."""
+"""Each node's parent in a tree of eight nodes. Its chains are 0 1 2, 3 4, 5 6, and 7."""
 
 
 @pytest.fixture(scope="module", params=["fake", pytest.param("llama.cpp", marks=pytest.mark.weights)])
@@ -53,7 +53,7 @@ def one_by_one(engine: TreeEngine, tokens: Sequence[int]) -> list[Logits]:
 
 
 def accept(engine: TreeEngine, tree: TokenTree, computed: ComputedTree, node: int) -> None:
-    """Make sequence 0 hold the path to a node, and no more of the tree."""
+    """Make sequence 0 contain the path to the node, and no other node of the tree."""
     start = engine.length(0) - len(tree.chains()[0])
     path = tree.path(node)
     for chain in tree.chains():
@@ -98,7 +98,7 @@ def test_tokens_after_an_accepted_path_are_exact_also_in_a_side_branch(engine: T
 
 
 def test_passes_after_passes_stay_exact_whatever_branches_are_accepted(engine: TreeEngine) -> None:
-    """Rejected siblings leave no holes, and each pass copies the leaves anew."""
+    """The cache cells of rejected branches are reused, and each pass copies its leaves again."""
     tokens, nodes = engine.tokenize(TEXT), [4, 0, 6, 7]
     written: list[int] = []
     for number, node in enumerate(nodes):

@@ -1,4 +1,6 @@
-"""Adapters as files: accepted for the model they were trained on, and computed by llama.cpp as torch computes them."""
+"""LoRA adapters as files: accepted for the model that they were trained on, with the same results in llama.cpp as in
+torch.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -64,14 +66,16 @@ def test_the_same_weights_are_the_same_bytes_and_nothing_else_is_left(tmp_path: 
 
 
 def test_what_is_no_part_of_an_adapter_is_refused_before_anything_is_written(tmp_path: Path, model: Path) -> None:
-    with pytest.raises(ValueError, match=r"token_embd.weight is no part of an adapter"):
+    with pytest.raises(ValueError, match=r"token_embd.weight is not part of an adapter"):
         adapter_file.write(tmp_path / "a.gguf", learnt() | {"token_embd.weight": torch.zeros(2)}, 2.0, model, SAID)
     assert not (tmp_path / "a.part").exists()
 
 
 @pytest.fixture(scope="module")
 def base(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first layers of the default model, no longer quantised: what llama.cpp rounds would hide the adapter."""
+    """The first layers of the default model in float32: the rounding of quantised weights would hide the adapter's
+    effect.
+    """
     whole = gguf.GGUFReader(Weights(weights).path(find("smollm2-135m")))
     path = tmp_path_factory.mktemp("base") / "layers.gguf"
     writer = gguf.GGUFWriter(path, "llama")
@@ -92,14 +96,14 @@ def base(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def trainer(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Trainer:
-    """The same with an adapter that changes nothing yet, in float32."""
+    """The same layers with a new adapter, which changes nothing yet, in float32."""
     return Trainer(
         from_gguf(base, "base", tmp_path_factory.mktemp("kept")).float(), Recipe(rank=4), 1, 1, compiled=False
     )
 
 
 def by_torch(trainer: Trainer) -> Logits:
-    """Logits behind the last token, shape (vocabulary,)."""
+    """Return torch's logits after the last token, shape (vocabulary,)."""
     tokens, count = torch.tensor(TOKENS), len(TOKENS)
     with torch.no_grad():
         hidden = trainer.model(tokens, torch.arange(count), torch.ones(count, count, dtype=torch.bool).tril())

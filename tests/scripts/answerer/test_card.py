@@ -1,4 +1,6 @@
-"""The card: sources with licences, settings, the rule of what was held out, and every figure."""
+"""The model card of a trained adapter: data sources with licences, settings, which questions were held out, and all
+figures.
+"""
 
 from scripts.answerer.card import LICENCE, about, card
 from scripts.answerer.packing import Branch, Tree
@@ -31,7 +33,7 @@ def test_every_source_is_told_with_its_licence_and_how_much_was_read() -> None:
     assert "| XQuAD, its English part (the development set of SQuAD 1.1): CC BY-SA 4.0 | 2 | 1,204 |" in TEXT
     assert "| personal lives, made by `scripts/answerer/lives.py` | 1 | 4 |" in TEXT
     assert f"licence {LICENCE}" in TEXT
-    assert about(TREES).endswith("do not tell: personal lives, XQuAD")
+    assert about(TREES).endswith("do not contain the answer: personal lives, XQuAD")
 
 
 def test_the_rule_of_what_was_held_out_and_the_settings_are_told() -> None:

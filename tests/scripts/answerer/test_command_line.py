@@ -1,4 +1,4 @@
-"""The command line of the training, with a training that ends as it is told to. Needs no torch."""
+"""The command line of the training, with a fake training that ends as a test says. Needs no torch."""
 
 import re
 import subprocess
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture
 def teaching(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Path]], None]:
-    """Lets something else be the training."""
+    """Returns a function that replaces the training by the given function."""
 
     def be(teach: Callable[..., Path]) -> None:
         module = ModuleType("scripts.answerer.teaching")

@@ -1,4 +1,4 @@
-"""What is read in which order: every source its share, the same for the same seed."""
+"""The order of the training data: every source gets its share, and the order is the same for the same seed."""
 
 import math
 import tomllib
@@ -46,7 +46,7 @@ def made(data: Path) -> Callable[..., list[Tree]]:
 
 
 def kinds(trees: list[Tree]) -> Counter[str]:
-    """Tokens by source."""
+    """Return the number of tokens from each source."""
     counts = Counter[str]()
     for tree in trees:
         counts[tree.source] += len(tree)

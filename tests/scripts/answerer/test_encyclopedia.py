@@ -1,4 +1,4 @@
-"""Questions made by rules from an encyclopedia passage, and those that it leaves open."""
+"""Questions made by rules from an encyclopedia passage, and questions that the passage does not answer."""
 
 import re
 

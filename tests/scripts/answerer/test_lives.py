@@ -1,4 +1,4 @@
-"""Generated lives: what is asked of them is told, or it is not told anywhere."""
+"""Generated lives: the answer to each question is in a passage or, for unanswerable questions, in none."""
 
 import re
 import tomllib

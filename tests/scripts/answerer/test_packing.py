@@ -1,4 +1,6 @@
-"""Rows of tokens: each question reads the very prompt that Jackdaw builds for it, and nothing of its neighbours."""
+"""Packing training examples into rows of tokens: each question has the prompt that Jackdaw builds, and attends to no
+other example.
+"""
 
 import numpy as np
 from hypothesis import given
@@ -32,7 +34,7 @@ def tokenize(text: str, special: bool) -> list[int]:
 
 
 def read(prompt: Prompt, answer: str) -> tuple[int, ...]:
-    """The tokens that Jackdaw's engine reads, then writes."""
+    """Return the tokens that Jackdaw's engine prefills for the prompt, followed by those of the answer."""
     segments = (*prompt.head, *(segment for passage in prompt.passages for segment in passage), *prompt.tail)
     tokens = [token for segment in segments for token in tokenize(segment.text, segment.special)]
     return (*tokens, *tokenize(answer, False), END)
@@ -43,7 +45,7 @@ def written(tree: Tree) -> list[tuple[int, ...]]:
 
 
 def taught(row: Row) -> list[list[int]]:
-    """For each token that is taught, what is read before it, and itself."""
+    """For each token with a training target, return the tokens that it attends to, and the target."""
     columns, mask = [], row.mask()
     for place in np.flatnonzero(row.targets >= 0).tolist():
         own = np.flatnonzero(mask[place])

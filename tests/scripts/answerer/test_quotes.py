@@ -1,4 +1,4 @@
-"""What was said in meetings, as lessons: an answer quotes what stands there, and nothing held out is taught."""
+"""Training examples from meeting transcripts: an answer quotes the transcript, and no held-out meeting is used."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Lessons from folders of questions: nothing held out, answers that are there, abstentions that are right."""
+"""Training examples from folders of questions: none is held out, passages contain the answers, and abstentions are
+right.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The mean of adapters: what it computes, and how near one of a lower rank comes."""
+"""The mean of several LoRA adapters: how it is computed, and how well an adapter of a lower rank approximates it."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The recipe from beginning to end, on made folders and few tokens, with the real model."""
+"""The whole training of an adapter, with small generated data, few tokens and the real model."""
 
 from argparse import Namespace
 from functools import partial

@@ -1,8 +1,8 @@
-"""Low-rank adapters, trained on a Llama so small that a step takes a millisecond, in float32, not compiled."""
+"""Training LoRA adapters on a Llama model so small that a step takes a millisecond, in float32, not compiled."""
 
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,7 +34,7 @@ STEPS = 6
 
 
 def llama() -> Llama:
-    """The same random weights each time."""
+    """Return a tiny Llama model with the same random weights each time."""
     model = Llama(SHAPE, VOCABULARY, WIDTH, INNER)
     source = torch.Generator().manual_seed(3)
     for name, weight in model.named_parameters():
@@ -72,7 +72,7 @@ def trained(trainer: Trainer, batches: Sequence[Sequence[Row]] = BATCHES) -> Tra
 
 
 def kept(trainer: Trainer, path: Path) -> dict[str, bytes]:
-    """Every number that the state holds, to the bit."""
+    """Return the bytes of every array in the trainer's state."""
     trainer.save(path)
     return content(path)
 
@@ -160,17 +160,10 @@ def test_a_state_of_another_recipe_is_refused(tmp_path: Path, recipe: Recipe, st
 AT = 3
 
 
-@pytest.fixture
-def heeds_ctrl_c() -> Iterator[None]:
-    """As on a terminal; what runs in the background may have been told to ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 class Interrupted(Trainer):
-    """Ctrl-C is pressed in the middle of a step, once or twice. Its rows are read in this thread, the only one that
-    is told of signals.
+    """Simulates Ctrl-C in the middle of a training step, once or twice.
+
+    The rows of a step are read in the main thread, the only one that gets signals.
     """
 
     def __init__(self, times: int = 1) -> None:
@@ -186,7 +179,6 @@ class Interrupted(Trainer):
         return super().slopes(row)
 
 
-@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_ends_the_step_keeps_the_state_and_the_next_run_goes_on(tmp_path: Path) -> None:
     state = tmp_path / "state.safetensors"
     before = signal.getsignal(signal.SIGINT)
@@ -201,7 +193,6 @@ def test_ctrl_c_ends_the_step_keeps_the_state_and_the_next_run_goes_on(tmp_path:
     assert content(state) == kept(trained(trainer()), tmp_path / "whole.safetensors")
 
 
-@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_a_second_ctrl_c_ends_it_at_once_with_the_last_state_that_was_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

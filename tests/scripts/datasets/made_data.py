@@ -1,4 +1,4 @@
-"""Small folders of questions, of the shapes that evaluation data has."""
+"""Writes small data sets of questions in the formats of the real evaluation data."""
 
 import json
 from collections.abc import Iterable
@@ -21,7 +21,10 @@ WORDS = (
 
 
 def folders(data: Path, size: int = 12) -> Path:
-    """All folders that the recipe reads, each of so many articles, sessions or passages; three meetings."""
+    """Write all data sets that the training reads, each with `size` articles, sessions or passages, and three meetings.
+
+    Return `data`.
+    """
     _xquad(data / "xquad", size)
     _nq_passages(data, size)
     _lihuaworld(data / "lihuaworld", size)

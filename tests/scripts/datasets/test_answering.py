@@ -1,4 +1,4 @@
-"""Whether a passage tells what is asked: by the words of an answer, whatever stands around them."""
+"""Whether a passage contains an answer: judged by the answer's words, whatever the words around them."""
 
 import pytest
 

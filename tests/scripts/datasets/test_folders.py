@@ -1,4 +1,4 @@
-"""Folders of questions: what is asked of what, what is held out of training, and what is said of a damaged folder."""
+"""Folders of questions: their passages, what is held out of training, and the errors for a damaged folder."""
 
 from itertools import pairwise
 from pathlib import Path

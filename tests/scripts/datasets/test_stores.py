@@ -1,4 +1,6 @@
-"""Sets of documents as Jackdaw searches them: all of them, or those of the file that a question is asked of."""
+"""Data sets as stores that Jackdaw searches: one with all documents, or one with those of the file that a question is
+about.
+"""
 
 from contextlib import closing
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Collecting on a model of random weights: what is written is what the model computes, and stopping costs nothing."""
+"""Collecting training data with a model of random weights: the data is exact, and stopping loses nothing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_features_and_likeliest_tokens_are_those_of_each_path(engine: LlamaFeatu
 
 
 def paths(text: Text) -> list[list[int]]:
-    """The indices of the tokens of each path, first to last."""
+    """Return, for each path of the tree from a root to a leaf, the indices of its tokens."""
     all_paths = []
     for leaf in {*range(len(text.tokens))} - {*text.parents.tolist()}:
         path = [leaf]

@@ -1,4 +1,4 @@
-"""`scripts/train_draft`: what it is given, and what it says."""
+"""`scripts/train_draft`: its arguments and its output."""
 
 import sys
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_wrong_arguments_are_usage_errors(wrong: str, tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_a_folder_without_questions_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The model is one of a test's own, so that nothing is fetched."""
+    """The test uses a tiny model of its own, so that nothing is downloaded."""
     pytest.importorskip("torch", reason="needs the train extra")
     pytest.importorskip("gguf", reason="needs the train extra")
     from tests.tiny_model import tiny_model, words

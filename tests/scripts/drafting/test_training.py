@@ -1,4 +1,6 @@
-"""Draft networks so small that a step takes a millisecond: what is trained is what is used; stopping costs nothing."""
+"""Training draft networks so small that a step takes a millisecond: the trained network is the one used, and a stopped
+training continues.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +37,9 @@ def embedding() -> Any:
 
 
 def text(seed: int) -> Text:
-    """A prompt of 9 tokens, 3 of them its head, and answers of 6 and 4; each token's feature tells the next token."""
+    """A training text: a prompt of 9 tokens, the first 3 of which are its head (the instructions), and answers of 6 and
+    4 tokens; each token's feature determines the next token.
+    """
     draw = np.random.default_rng(seed)
     tokens = draw.integers(0, TOKENS, 19).astype(np.int32)
     parents = np.array([*range(-1, 8), 8, *range(9, 14), 8, *range(15, 18)], np.int32)
@@ -160,7 +164,7 @@ def test_the_reduced_vocabulary_is_of_the_tokens_that_come_most_often() -> None:
 
 def test_a_chain_accepts_what_a_perfect_network_drafts() -> None:
     class Perfect(DraftNetwork):
-        """Answers with the token of the rule by which `text` is made; features are ignored."""
+        """A perfect draft network: predicts the next token by the rule that makes `text`, and ignores features."""
 
         def __init__(self, own: Shape) -> None:
             self.shape, self.vocabulary = own, np.arange(TOKENS)

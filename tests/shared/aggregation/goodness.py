@@ -4,14 +4,15 @@ import numpy as np
 import numpy.typing as npt
 
 Z_99999 = 4.2649
-"""The normal quantile of 1 - 1e-5: what a right rule exceeds in one run of 100,000."""
+"""The standard normal quantile of 1 - 1e-5. A correct rule exceeds it in one of 100,000 runs."""
 
 
 def excess(drawn: npt.ArrayLike, expected: npt.NDArray[np.float64]) -> float:
-    """How far outcomes, numbers below len(expected), are from these probabilities: G over its threshold; above 1 fails.
+    """Return the G statistic of outcomes (numbers below len(expected)) against these probabilities, divided by its
+    threshold; a test fails above 1.
 
-    The threshold is chi-squared's at 1e-5 (Wilson and Hilferty's approximation, good to 1% from two degrees on). An
-    outcome of probability 0 that occurred is infinitely far.
+    The threshold is chi-squared's at 1e-5 (Wilson and Hilferty's approximation, good to 1% from two degrees on). The
+    result is infinite if an outcome of probability 0 occurred.
     """
     counts = np.bincount(np.asarray(drawn), minlength=len(expected))
     if counts[expected == 0].any():
@@ -23,13 +24,14 @@ def excess(drawn: npt.ArrayLike, expected: npt.NDArray[np.float64]) -> float:
 
 
 def threshold(freedom: int) -> float:
-    """G's, for so many degrees of freedom."""
+    """Return the threshold of G for `freedom` degrees of freedom."""
     spread = 2 / (9 * freedom)
     return float(freedom * (1 - spread + Z_99999 * spread**0.5) ** 3)
 
 
 def power(variation: float, draws: int, freedom: int) -> float:
-    """At least how likely a law that is so far off in total variation, in whatever direction, is caught.
+    """Return a lower bound of the probability that a distribution with this total variation from the expected one is
+    detected.
 
     G is then chi-squared with a non-centrality of draws · Σ δ²/p, at least 4 · draws · variation² (Cauchy and Schwarz).
     """

@@ -1,4 +1,4 @@
-"""One side of an answer, event by event."""
+"""The state machine of one side of a joint answer, event by event."""
 
 import math
 
@@ -48,7 +48,7 @@ def machine(side: Side = "device", rule: Rule = "coupled", place: Place = "both"
 
 
 def seed_with(*authors: Side) -> int:
-    """A seed whose coins fall so."""
+    """Return a random seed with which the given sides contribute the first tokens."""
     return next(
         seed
         for seed in range(10_000)

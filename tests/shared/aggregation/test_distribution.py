@@ -1,4 +1,4 @@
-"""What a distribution is, and its bytes."""
+"""Next-token distributions of joint answers: their quantised form and its encoding."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""What is kept of the other side's drafts."""
+"""The queue of the other side's drafts in a joint answer: which drafts it keeps."""
 
 import numpy as np
 import pytest

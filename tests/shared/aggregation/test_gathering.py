@@ -1,4 +1,4 @@
-"""Drafts that wait go together: the same drafts, in fewer messages."""
+"""Gathering waiting drafts into common messages: the same drafts, in fewer messages."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,6 @@
-"""When a side hands the aggregation over, by what it measured itself and was told."""
+"""When a side hands the aggregation of a joint answer over, by what it has measured and what the other side has
+reported.
+"""
 
 import pytest
 
@@ -12,7 +14,7 @@ from shared.side import Side, other
 
 
 def measured(side: Side, own: float, others: float, rtt: float = 0.05) -> Measured:
-    """So many seconds a draft."""
+    """Return measurements of `own` and `others` seconds per draft."""
     measured = Measured(side, others_s=others, transmission=Transmission(rtt, known=True))
     for position in range(5):
         measured.own = measured.own.observe(position, own)
@@ -20,7 +22,7 @@ def measured(side: Side, own: float, others: float, rtt: float = 0.05) -> Measur
 
 
 def machine(side: Side, rule: Rule = "algorithm1", place: Place | None = None) -> Aggregator:
-    """One that is about to settle its first token."""
+    """Return an aggregator that is about to make its first token final."""
     return Aggregator(Terms(side, rule, place or side, 1, 10, 20))
 
 

@@ -1,4 +1,4 @@
-"""The chance that both sides share is the same everywhere."""
+"""The random numbers that both sides of a joint answer share are the same on every machine."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is learned of latencies and acceptance."""
+"""Learning the latencies and acceptance rates of joint answers."""
 
 import math
 

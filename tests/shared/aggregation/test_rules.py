@@ -1,4 +1,6 @@
-"""The emitted token follows η^d p^d + η^s p^s, whatever the rule, the truncation and the weights."""
+"""The rules of joint answers: the final token follows the mixture of device's and server's distributions, whatever the
+rule, truncation and weights.
+"""
 
 import sys
 from collections.abc import Callable
@@ -25,7 +27,9 @@ Places = npt.NDArray[np.intp]
 
 
 def sides(seed: int, kept: tuple[int, int], distance: float = 1.0) -> tuple[Counts, Counts]:
-    """Two distributions over the same ids, truncated to their likeliest `kept`, quantised; shapes (TOKENS,)."""
+    """Return two different distributions over the same tokens, each truncated to its likeliest tokens (`kept` gives
+    both numbers) and quantised; shapes (TOKENS,).
+    """
     draw = np.random.Generator(np.random.Philox(seed))
     base = draw.normal(size=TOKENS) * 1.5
     results = []
@@ -64,14 +68,16 @@ def drawn(counts: Counts, noise: Uniforms) -> Places:
 
 
 def coupled(device: Counts, server: Counts, share: float, seed: int) -> tuple[Places, Places, Places]:
-    """Emitted tokens and both sides' drafts, as `rules.draft` and `rules.author` make them."""
+    """Return final tokens and both sides' drafts by the coupled rule: both sides draw their drafts with the same random
+    numbers.
+    """
     noise, coin = chances(seed, DRAWS, len(device)), chances(seed + 1, DRAWS)
     from_device, from_server = drawn(device, noise), drawn(server, noise)
     return np.where(coin < share, from_device, from_server), from_device, from_server
 
 
 def independent(device: Counts, server: Counts, share: float, seed: int) -> tuple[Places, Places, Places]:
-    """The same of Algorithm 1."""
+    """Return final tokens and both sides' drafts by DRAGON's Algorithm 1, in which both sides draw independently."""
     from_device, from_server = (
         drawn(device, chances(seed, DRAWS, len(device))),
         drawn(server, chances(seed + 1, DRAWS, len(device))),
@@ -81,14 +87,16 @@ def independent(device: Counts, server: Counts, share: float, seed: int) -> tupl
 
 
 def lopsided(device: Counts, server: Counts, share: float, seed: int) -> tuple[Places, Places, Places]:
-    """Wrong: the coin is one of the numbers that the drafts were drawn with."""
+    """A wrong rule: the coin that chooses the side is one of the random numbers that the drafts were drawn with."""
     noise = chances(seed, DRAWS, len(device))
     from_device, from_server = drawn(device, noise), drawn(server, noise)
     return np.where(noise[:, 0] < share, from_device, from_server), from_device, from_server
 
 
 def truncated_late(device: Counts, server: Counts, share: float, seed: int) -> tuple[Places, Places, Places]:
-    """Wrong, as published: the server's distribution is truncated after its draft, the device's is not."""
+    """A wrong rule, the one published: the server's distribution is truncated only after its draft was drawn, the
+    device's not at all.
+    """
     from_device, from_server = (
         drawn(device, chances(seed, DRAWS, len(device))),
         drawn(server, chances(seed + 1, DRAWS, len(device))),
@@ -107,7 +115,9 @@ Rule = Callable[[Counts, Counts, float, int], tuple[Places, Places, Places]]
 @pytest.mark.parametrize("rule", [coupled, independent])
 @pytest.mark.parametrize(("both", "share"), CASES)
 def test_the_token_follows_the_mixture(rule: Rule, both: tuple[Counts, Counts], share: float) -> None:
-    """G-test at 1e-5 on half a million draws a case: it catches a total variation of .0065 with 98% (next test)."""
+    """A G-test at level 1e-5 on half a million draws per case: it detects a total variation of .0065 with probability
+    98% (next test).
+    """
     device, server = both
     emitted, from_device, from_server = rule(device, server, share, 11)
     assert excess(emitted, (share * device + (1 - share) * server) / TOTAL) < 1
@@ -116,7 +126,7 @@ def test_the_token_follows_the_mixture(rule: Rule, both: tuple[Counts, Counts], 
 
 
 def test_what_the_test_would_catch() -> None:
-    """Its power for the widest support; with fewer outcomes it is higher."""
+    """The power of the G-test above for the largest number of outcomes; with fewer outcomes, it is higher."""
     assert power(0.0065, DRAWS, TOKENS - 1) > 0.98
     assert power(0.0, DRAWS, TOKENS - 1) < 1e-4
 
@@ -129,7 +139,10 @@ def test_wrong_rules_are_caught(wrong: Rule) -> None:
 
 
 def test_an_exact_step_of_the_mixture_is_no_coincidence_of_streams() -> None:
-    """The real, keyed noise: 10,000 positions through `draft` and `author`; catches a variation of .047 with 98%."""
+    """The real random numbers, derived from seed and position: 10,000 positions through `draft` and `author`.
+
+    A total variation of .047 would be detected with probability 98%.
+    """
     device, server = sides(7, (6, 6))
     held = [
         Quantised(np.flatnonzero(distribution), distribution[distribution > 0]) for distribution in (device, server)
@@ -173,7 +186,9 @@ def test_the_drafts_of_algorithm_1_are_independent_and_coupled_ones_are_not() ->
 
 
 def so_far_apart(delta: float, sharp: float) -> tuple[Counts, Counts]:
-    """Two distributions over 40 tokens whose δ = 1 - Σ min is that; the sharper, the fewer hold most of them."""
+    """Return two distributions over 40 tokens whose total variation δ = 1 - Σ min(p, q) is `delta`; `sharp` says how
+    peaked they are.
+    """
     draw = np.random.Generator(np.random.Philox(5))
     base, *moves = draw.normal(size=(3, 40)) * [[sharp], [1], [1]]
     sizes = np.linspace(0.1, 2.0, 400)
@@ -189,9 +204,11 @@ def so_far_apart(delta: float, sharp: float) -> tuple[Counts, Counts]:
 
 @pytest.mark.parametrize(("sharp", "gain"), [(0.3, 1.7), (1.0, 1.6), (2.0, 1.2)])
 def test_coupled_drafts_are_accepted_far_more_often(sharp: float, gain: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At δ = .24, η = .5: at least η + (1 - η)(1 - δ)/(1 + δ) = .806 on either side, however flat they are.
+    """With a total variation δ = .24 and equal shares η = .5, either side's drafts are accepted with at least η + (1 -
+    η)(1 - δ)/(1 + δ) = .806, whatever the distributions.
 
-    Algorithm 1's does depend on it: flat to peaked, .85/.85 to .87/.87 stand against .46/.46 to .65/.63.
+    Algorithm 1's acceptance depends on flatness: .46 on both sides for flat, .65 and .63 for peaked distributions; the
+    coupled rule's is .85 on both sides, and .87 on both.
     """
     device, server = so_far_apart(0.24, sharp)
     delta = 1 - np.minimum(device, server).sum() / TOTAL

@@ -1,4 +1,6 @@
-"""Who aggregates, by the corrected equations; and that it is never much worse than the better side throughout."""
+"""Which side aggregates a joint answer, by the corrected equations; it is never much slower than the better
+side alone.
+"""
 
 from functools import cache
 
@@ -92,7 +94,7 @@ SEEDS = range(2)
 
 @cache
 def seconds_for(rule: Rule, start: Place, device: float, server: float, rtt: float, scheduled: bool) -> float:
-    """Virtual seconds until the device has the whole answer, summed over seeds; jitter a fifth."""
+    """Return the virtual seconds until the device has the whole answer, summed over seeds. Delays vary by a fifth."""
     decode: dict[Side, float] = {"device": device, "server": server}
     total = 0.0
     for seed in SEEDS:
@@ -130,7 +132,7 @@ PACES = [(0.13, 0.04), (0.04, 0.13), (0.05, 0.05)]
 def test_algorithm_1_scheduled_is_hardly_worse_than_its_better_side(
     start: Side, device: float, server: float, rtt: float
 ) -> None:
-    """In virtual time, by what each side learned for itself; 3% is what the plan allows."""
+    """In virtual time, with what each side has measured itself; at most 3% slower is allowed."""
     best = min(seconds_for("algorithm1", side, device, server, rtt, scheduled=False) for side in SIDES)
     assert seconds_for("algorithm1", start, device, server, rtt, scheduled=True) < 1.03 * best
 
@@ -146,7 +148,9 @@ def test_both_sides_together_are_no_worse_than_the_better_one(
 
 
 def test_a_rejection_costs_one_way_instead_of_two() -> None:
-    """Algorithm 1, drafts of 8 ms, a round trip of 300: both sides settling take half as long as either one."""
+    """Algorithm 1 with drafts of 8 ms and a round trip of 300 ms: if both sides may make tokens final, an answer takes
+    half as long.
+    """
     best = min(seconds_for("algorithm1", side, 0.008, 0.008, 0.3, scheduled=False) for side in SIDES)
     assert seconds_for("algorithm1", "both", 0.008, 0.008, 0.3, scheduled=False) < 0.6 * best
 
@@ -174,7 +178,7 @@ def test_the_forecast_of_both_sides_is_near_what_they_take(device: float, server
 
 
 def judged_in_virtual_time(device: float, server: float, rtt: float, seed: int) -> dict[Side, float]:
-    """Each side's acceptance rate in such an answer."""
+    """Return each side's acceptance rate in an answer by Algorithm 1."""
     decode: dict[Side, float] = {"device": device, "server": server}
     fixed = terms("algorithm1", "both", seed=seed, vocabulary=12, max_tokens=TOKENS, ends=frozenset(), ahead=16)
     world = World(fixed, MODELS, Pace(lambda side, at: decode[side], lambda side, now: rtt / 2))

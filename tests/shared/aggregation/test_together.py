@@ -1,4 +1,6 @@
-"""Both sides and a network that delays and reorders: they write what one process would, and they always end."""
+"""Both sides of a joint answer and a network that delays and reorders: the text is that of one process, and they always
+end.
+"""
 
 from itertools import product
 
@@ -33,7 +35,10 @@ log_hs = st.sampled_from([0.0, 0.3, -1.0, float("-inf")])
 def played(
     rule: Rule, place: Place, seed: int, log_h: tuple[float, float] = (0.0, 0.0), switching: float = 0.0
 ) -> World:
-    """An answer by itself, all delays drawn from the seed; `switching`: how often the aggregation is handed over."""
+    """Simulate one answer with random delays, and return its world.
+
+    `switching` is the probability with which the aggregation is handed over.
+    """
     draw = np.random.Generator(np.random.Philox(seed))
     world = World(
         terms(rule, place, seed=seed, ahead=int(draw.integers(1, 8))),
@@ -48,7 +53,7 @@ def played(
 
 
 def alone(models: Models, terms: Terms, accepted: list[int]) -> list[int]:
-    """How the device by itself goes on."""
+    """Return the answer as the device continues it alone."""
     written = list(accepted)
     while len(written) < terms.max_tokens and not (written and written[-1] in terms.ends):
         written.append(models.draft(terms.rule, "device", terms.seed, tuple(written)).token)
@@ -61,7 +66,7 @@ def alone(models: Models, terms: Terms, accepted: list[int]) -> list[int]:
 def test_under_any_interleaving_both_sides_write_what_one_process_would(
     rule: Rule, place: Place, seed: int, log_h: tuple[float, float], switching: float
 ) -> None:
-    """Exact: not the law of the answer alone, but the answer, token for token, whatever is late or overtaken."""
+    """Exactly the same answer, token for token, not only the same distribution, whatever is late or overtaken."""
     world = played(rule, place, seed, log_h, switching)
     world.run()
     device, server = (world.players[side] for side in SIDES)
@@ -89,7 +94,7 @@ def test_under_any_interleaving_both_sides_write_what_one_process_would(
 def test_at_whatever_moments_the_side_changes_no_token_is_lost_or_doubled(
     rule: Rule, place: Place, seed: int, log_h: float, moments: set[int]
 ) -> None:
-    """`moments` are numbers of settled tokens, from each of which on the side that aggregates hands over once."""
+    """The aggregating side hands over once after each number of final tokens in `moments`."""
     draw = np.random.Generator(np.random.Philox(seed))
     left = set(moments)
 
@@ -150,7 +155,7 @@ SEQUENCE = 3
 
 
 def laws(device_share: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The mixture's probability of each sequence of three of three tokens."""
+    """Return the probability by the mixture of each sequence of SEQUENCE tokens over a vocabulary of three."""
     results = []
     for sequence in product(range(3), repeat=SEQUENCE):
         likely = 1.0
@@ -185,7 +190,9 @@ def sequence(rule: Rule, place: Place, switching: float, seed: int) -> int:
     [("coupled", "both", 0.0), ("coupled", "device", 0.3), ("algorithm1", "server", 0.3)],
 )
 def test_sequences_over_the_network_follow_the_mixture(rule: Rule, place: Place, switching: float) -> None:
-    """G-test at 1e-5 on 1,500 answers of three tokens: it catches a total variation of .14 with 98% (see below)."""
+    """A G-test at level 1e-5 on 1,500 answers of three tokens: it detects a total variation of .14 with probability
+    98%.
+    """
     assert excess(written(rule, place, switching), laws(0.5)) < 1
 
 
@@ -195,14 +202,16 @@ def test_what_the_test_of_sequences_would_catch() -> None:
 
 
 def test_drafts_matched_by_position_alone_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wrong, as published: a stale draft is used, because it is for the right position."""
+    """A wrong rule, the one published: a draft is used if its position matches, even if tokens before it have
+    changed.
+    """
     monkeypatch.setattr(drafts.DraftQueue, "at", lambda self, position: self._entries.get(position))
     monkeypatch.setattr(drafts.DraftQueue, "_check", lambda self, drafts, settled: None)
     assert excess(written("coupled", "device", 0.0), laws(0.5)) > 1.5
 
 
 def test_a_coin_that_is_one_of_the_drafts_numbers_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wrong: the side is chosen by the very number that one token's noise is made of."""
+    """A wrong rule: the side is chosen by a random number with which a draft was drawn, too."""
 
     def author(seed: int, position: int, device_share: float) -> Side:
         return "device" if uniforms(seed, position, Stream.TOKENS, 1)[0] < device_share else "server"

@@ -1,4 +1,4 @@
-"""What each side's passages weigh."""
+"""The weights of device's and server's passages in a joint answer."""
 
 import math
 

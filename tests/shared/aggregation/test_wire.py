@@ -1,4 +1,4 @@
-"""Between an aggregator's words and the link's messages: everything arrives, within bounds."""
+"""An aggregator's messages encoded for the link and decoded again: all of them arrive, within the protocol's limits."""
 
 import math
 
@@ -18,7 +18,7 @@ VOCABULARY = 300
 
 
 def over(peer: m.JointFromServer) -> m.Event:
-    """What arrives of it."""
+    """Encode and decode a message of the server, and return the event that arrives."""
     arrived = codec.from_server(codec.server_frame(m.Numbered(1, peer)))
     assert isinstance(arrived, m.Numbered)
     return arrived.event

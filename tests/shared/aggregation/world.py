@@ -1,4 +1,7 @@
-"""Two sides, their toy models and the network between them, in virtual time: no clock, no thread, all seeded."""
+"""A simulation of a joint answer: two sides with toy models, and a network between them, in virtual time.
+
+Without clock and threads; all randomness is seeded.
+"""
 
 import heapq
 import itertools
@@ -38,11 +41,11 @@ from shared.side import Side, other
 SIDES: tuple[Side, Side] = ("device", "server")
 VOCABULARY = 5
 SENT_TOP = 1
-"""Tokens of a greedy draft's distribution: so few that fetches occur."""
+"""The number of tokens of a distribution that is sent with a greedy draft: so few that sides must request more."""
 
 
 class Models:
-    """Next-token probabilities of both sides after the last two tokens: alike, and not the same."""
+    """Toy models: the next-token probabilities of both sides, given the last two tokens; similar, but not equal."""
 
     def __init__(
         self,
@@ -59,20 +62,20 @@ class Models:
         self._logits = {side: base + draw.normal(size=shape) * distance * sharp for side in SIDES}
 
     def probabilities(self, side: Side, prefix: tuple[int, ...]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Of the next token, shape (vocabulary,)."""
+        """Return the probabilities of the next token, shape (vocabulary,)."""
         last, before = (*prefix[::-1], -1, -1)[:2]
         weights = np.exp(self._logits[side][before, last])
         return np.asarray(weights / weights.sum())
 
     @lru_cache(maxsize=4096)  # noqa: B019  # as long as the tests
     def quantised(self, side: Side, prefix: tuple[int, ...]) -> Quantised:
-        """Truncated, then quantised."""
+        """Return the next token's distribution, truncated, then quantised."""
         whole = self.probabilities(side, prefix)
         kept = np.sort(np.argsort(-whole)[: self._kept[side]])
         return quantise(kept, whole[kept])
 
     def draft(self, rule: Rule, side: Side, seed: int, prefix: tuple[int, ...]) -> Draft:
-        """What that side drafts, with the distribution that it would send."""
+        """Return the side's draft, with the distribution that it would send."""
         if rule == "greedy":
             whole = self.probabilities(side, prefix).astype(np.float32)
             token = rules.draft(rule, side, seed, len(prefix), np.arange(self.vocabulary), whole)
@@ -83,7 +86,7 @@ class Models:
 
 
 def reference(models: Models, terms: Terms, share: float) -> list[int]:
-    """The answer as one process writes it that has both sides' drafts, one position after the other."""
+    """Return the answer as one process with both sides' models generates it, token by token."""
     written: list[int] = []
     while len(written) < terms.max_tokens and not (written and written[-1] in terms.ends):
         drafts = {side: models.draft(terms.rule, side, terms.seed, tuple(written)) for side in SIDES}
@@ -100,7 +103,7 @@ def reference(models: Models, terms: Terms, share: float) -> list[int]:
 
 @dataclass
 class Player:
-    """One side: its machine, and a decoder that takes its time and is not interrupted."""
+    """One side: its aggregator, and a simulated decoder that takes time for each token and cannot be interrupted."""
 
     machine: Aggregator
     log_h: float
@@ -115,21 +118,22 @@ class Player:
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds: of a draft on each side, and of a message's way from each side."""
+    """The seconds that a draft takes on each side, and that a message takes from each side."""
 
     decode: Callable[[Side, int], float]
     trans: Callable[[Side, float], float]
 
 
 def at_random(draw: np.random.Generator, ordered: bool = False) -> Pace:
-    """Anything may overtake anything, unless ordered by a long way and short steps."""
+    """Return random delays with which any message may overtake any other."""
     return Pace(lambda side, position: float(draw.exponential()), lambda side, now: float(draw.exponential(3.0)))
 
 
 class World:
-    """Plays one answer. `patience` is how long, in virtual seconds, a side waits before it gives the other up.
+    """Simulates one joint answer.
 
-    `copies`: how often the next message arrives.
+    `patience` is how long, in virtual seconds, a side waits before it continues without the other. `copies`: how often
+    the next message arrives.
     """
 
     def __init__(
@@ -154,18 +158,18 @@ class World:
         self._count = itertools.count()
 
     def after(self, seconds: float, what: Callable[[], None]) -> None:
-        """Later, that happens."""
+        """Call `what` after these seconds."""
         heapq.heappush(self._heap, (self.now + seconds, next(self._count), what))
 
     def begin(self, weighed: tuple[float, float] = (0.0, 0.0)) -> None:
-        """Both decoders start; each side's passages are weighed after so many seconds."""
+        """Start both decoders; `weighed` are the seconds after which each side knows the weight of its passages."""
         for side, seconds in zip(SIDES, weighed, strict=True):
             player = self.players[side]
             self.after(seconds, lambda side=side, player=player: self.tell(side, Weighed(player.log_h)))  # type: ignore[misc]
             self._decode(side)
 
     def run(self, most: int = 200_000) -> None:
-        """To the end: until nothing more can happen."""
+        """Run the simulation until nothing more can happen."""
         while self._heap:
             self.steps += 1
             assert self.steps < most, "it never ends"
@@ -173,7 +177,7 @@ class World:
             what()
 
     def tell(self, side: Side, event: Event) -> None:
-        """Something happens on a side, unless that side is gone."""
+        """Pass an event to a side, unless that side has died."""
         if side in self.cut:
             return
         for command in self.players[side].machine.receive(event):
@@ -189,15 +193,15 @@ class World:
         self._watch(side)
 
     def lose(self, side: Side) -> None:
-        """That side dies; what it sent is still on its way."""
+        """Let a side die; messages that it has sent still arrive."""
         self.cut.add(side)
 
     def cancel(self, side: Side) -> None:
-        """Its person wants no more."""
+        """Let the person on this side cancel the answer."""
         self.tell(side, Cancelled())
 
     def _watch(self, side: Side) -> None:
-        """Patience, renewed by each token."""
+        """Let the side continue alone unless a token comes within `patience`; each token restarts the wait."""
         player = self.players[side]
         if self.patience == float("inf") or player.over:
             return
@@ -259,13 +263,13 @@ class World:
 
 
 def terms(rule: Rule = "coupled", place: Place = "both", **changed: object) -> Terms:
-    """Of a short answer."""
+    """Return the terms of a short answer."""
     plain = Terms("device", rule, place, seed=1, vocabulary=VOCABULARY, max_tokens=24, ends=frozenset({0}), ahead=4)
     return replace(plain, **changed)  # type: ignore[arg-type]
 
 
 def share(world: World) -> float:
-    """η of the device there."""
+    """Return the device's share of the mixture (η) in this world."""
     return device_share(world.players["device"].log_h, world.players["server"].log_h)
 
 

@@ -1,4 +1,4 @@
-"""A code survives being typed and scanned, and a mistake in it is seen at once."""
+"""Pairing codes can be typed and scanned, and a typing error is detected at once."""
 
 import pytest
 from hypothesis import assume, given

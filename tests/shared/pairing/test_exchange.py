@@ -1,4 +1,6 @@
-"""The pin of any certificate, and proofs that hold for one channel, one exchange and one side alone."""
+"""The pin (a hash) of any certificate, and proofs of pairing that are valid for one TLS channel, one exchange and one
+side only.
+"""
 
 import ssl
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""The fuzzer's targets, on Hypothesis's bytes: whatever the other side says, ours ends well."""
+"""The decoders that the fuzzer tests, on random bytes of Hypothesis: any input from the other side gives a message or a
+ProtocolError.
+"""
 
 from collections.abc import Callable
 

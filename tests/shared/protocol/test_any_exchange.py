@@ -1,5 +1,5 @@
-"""Two honest sides over a pipe that loses what is in flight, at any moment: each token and each round of retrieval
-arrives once, in order, in either version.
+"""A device's and a server's session over a connection that loses frames at any moment: each token and each round of
+retrieval arrives once, in order, in either protocol version.
 """
 
 from collections import deque
@@ -19,21 +19,21 @@ from shared.protocol.session import SessionState
 
 OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0, pipelines=("plain", "hyde"))
 LENGTH = 12
-"""Tokens of a whole answer."""
+"""The number of tokens of a complete answer."""
 
 
 def token(request: int, index: int) -> int:
-    """What the answer to a request has there."""
+    """Return the token at this index of the answer to a request."""
     return request * 1000 + index
 
 
 def text(request: int, index: int) -> str:
-    """The same in words, of which some tokens complete none."""
+    """Return the token's text; some tokens complete no character, so that theirs is empty."""
     return f"{request}.{index} " if index % 3 else ""
 
 
 class Exchange(RuleBasedStateMachine):
-    """One device, one server and what lies between them."""
+    """Random operations on one device, one server and the connection between them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Exchange(RuleBasedStateMachine):
         credit=st.integers(0, LENGTH),
     )
     def begin(self, same: bool, versions: tuple[int, ...], searches: list[bool], credit: int) -> None:
-        """Of one vocabulary or two, with something asked already."""
+        """Connect device and server, whose vocabularies are the same or different, with some requests sent already."""
         self.by_text = not same
         self.device = DeviceSession(m.Hello(versions, "words" if same else "others", "embedder", "device"))
         self.server = self.new_server()
@@ -70,7 +70,7 @@ class Exchange(RuleBasedStateMachine):
             self.ask(not search, 0, credit, arrives=True)
 
     def new_server(self) -> ServerSession:
-        """One that knows nothing."""
+        """Return a server that knows no session, as after a restart."""
         self.servers += 1
         return ServerSession(f"a-name-nobody-guesses-{self.servers}", OFFER)
 
@@ -78,7 +78,10 @@ class Exchange(RuleBasedStateMachine):
 
     @rule(noticed=st.booleans(), restarted=st.integers(0, 11).map(lambda drawn: drawn == 11), back=st.booleans())
     def cut(self, noticed: bool, restarted: bool, back: bool) -> None:
-        """All that is in flight is lost; the server may not notice before the device is back, or be another."""
+        """Lose all frames that are on the way.
+
+        The server may fail to notice the cut before the device is back, or may be restarted.
+        """
         self.up.clear()
         self.down.clear()
         self.device.cut()
@@ -93,25 +96,25 @@ class Exchange(RuleBasedStateMachine):
     @precondition(lambda self: self.device.state is SessionState.CUT)
     @rule()
     def connect(self) -> None:
-        """The device comes back; its hello is on its way."""
+        """Let the device reconnect; its hello is on the way."""
         self.up.extend(self.device.connect())
 
     @rule(count=st.integers(1, 20))
     def deliver_up(self, count: int) -> None:
-        """Some frames reach the server."""
+        """Deliver some frames to the server."""
         while self.up and count:
             self.server_hears(self.up.popleft())
             count -= 1
 
     @rule(count=st.integers(1, 20))
     def deliver_down(self, count: int) -> None:
-        """Some frames reach the device."""
+        """Deliver some frames to the device."""
         while self.down and count:
             self.device_hears(self.down.popleft())
             count -= 1
 
     def server_hears(self, frame: Frame) -> None:
-        """A frame arrives at the server."""
+        """Process a frame that arrives at the server."""
         if isinstance(frame, str):
             hello = codec.from_device(frame)
             assert isinstance(hello, m.Hello)
@@ -128,7 +131,7 @@ class Exchange(RuleBasedStateMachine):
                 self.arrived.setdefault(event.request, set()).add(event)
 
     def device_hears(self, frame: Frame) -> None:
-        """A frame arrives at the device."""
+        """Process a frame that arrives at the device."""
         events, frames = self.device.receive(frame)
         self.up.extend(frames)
         for event in events:
@@ -153,7 +156,7 @@ class Exchange(RuleBasedStateMachine):
     @precondition(lambda self: self.device.may_ask)
     @rule(generate=st.booleans(), accepted=st.integers(0, 4), credit=st.integers(0, LENGTH), arrives=st.booleans())
     def ask(self, generate: bool, accepted: int, credit: int, arrives: bool) -> None:
-        """A question, or the rest of an answer."""
+        """Let the device send a question, or ask for the rest of an answer."""
         number = self.device.next_request
         start = tuple(token(number, index) for index in range(accepted)) if generate and not self.by_text else ()
         chosen: m.ChosenPipeline = "hyde" if self.device.version > 1 and number % 2 else ""
@@ -165,7 +168,7 @@ class Exchange(RuleBasedStateMachine):
     @precondition(lambda self: self.device.may_ask and not self.by_text)
     @rule(greedy=st.booleans(), arrives=st.booleans())
     def ask_together(self, greedy: bool, arrives: bool) -> None:
-        """A question that both sides are to answer: the device settles, or drafts what the server agrees to."""
+        """Let the device ask for a joint answer, in which either the device or the server makes tokens final."""
         number = self.device.next_request
         plain = m.Ask(number, "?", True, 1, LENGTH, 0, ahead=4)
         self.asked[number] = msgspec.structs.replace(plain, rule="greedy", place="device") if greedy else plain
@@ -175,7 +178,9 @@ class Exchange(RuleBasedStateMachine):
 
     @rule(choice=st.integers(0, 9), counts=st.lists(st.integers(1, 4), max_size=3), arrives=st.booleans())
     def draft_on(self, choice: int, counts: list[int], arrives: bool) -> None:
-        """The device drafts a chain on or, greedily, settles it, and asks for more at times."""
+        """Let the device draft more tokens or, by the greedy rule, make some final and sometimes ask for
+        distributions.
+        """
         number = self.request(choice)
         if number is None or number not in self.drafts or number in self.cancelled:
             return
@@ -192,18 +197,18 @@ class Exchange(RuleBasedStateMachine):
             self.draft(number, m.Targets(number, end, (1,) * count), arrives)
 
     def draft(self, number: int, said: m.JointFromDevice, arrives: bool) -> None:
-        """The device says it, of an answer that both write."""
+        """Let the device send a message of a joint answer."""
         self.drafts[number].append(said)
         self.says(said, arrives)
 
     def request(self, choice: int) -> int | None:
-        """A request that is alive on the device."""
+        """Return the number of a request that is open on the device; None if there is none."""
         alive = self.device.alive
         return alive[choice % len(alive)] if alive else None
 
     @rule(choice=st.integers(0, 9), accepted=st.integers(0, 4), credit=st.integers(0, LENGTH), arrives=st.booleans())
     def start(self, choice: int, accepted: int, credit: int, arrives: bool) -> None:
-        """A search becomes an answer."""
+        """Let the device ask for an answer from the passages of a search that it has requested."""
         number = self.request(choice)
         if number is None or number in self.cancelled | self.started or self.asked[number].generate:
             return
@@ -214,19 +219,19 @@ class Exchange(RuleBasedStateMachine):
 
     @rule(choice=st.integers(0, 9), upto=st.integers(0, LENGTH), arrives=st.booleans())
     def grant(self, choice: int, upto: int, arrives: bool) -> None:
-        """More may be sent."""
+        """Let the device allow the server more tokens."""
         if number := self.request(choice):
             self.says(m.Credit(number, upto), arrives)
 
     @rule(choice=st.integers(0, 29), arrives=st.booleans())
     def cancel(self, choice: int, arrives: bool) -> None:
-        """Nobody wants it any more, which is seldom."""
+        """Let the device cancel a request, for some choices only, so that this is rare."""
         if choice < OFFER.requests and (number := self.request(choice)):
             self.cancelled.add(number)
             self.says(m.Cancel(number), arrives)
 
     def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice, arrives: bool) -> None:
-        """The device says it."""
+        """Let the device send a message."""
         self.up.extend(self.device.send(message))
         if arrives:
             self.deliver_up(1000)
@@ -235,7 +240,7 @@ class Exchange(RuleBasedStateMachine):
 
     @rule(choice=st.integers(0, 9), counts=st.lists(st.integers(1, 4), min_size=1, max_size=5), arrives=st.booleans())
     def work(self, choice: int, counts: list[int], arrives: bool) -> None:
-        """Steps of a request."""
+        """Make several steps of a request."""
         for count in counts:
             self.answer(choice, count)
         if arrives:
@@ -243,13 +248,13 @@ class Exchange(RuleBasedStateMachine):
 
     @rule(choice=st.integers(0, 9))
     def look_up(self, choice: int) -> None:
-        """The server says what it looked up, where it may."""
+        """Let the server report a round of retrieval, if the protocol allows one now."""
         alive = self.server.alive
         if alive and (number := self.server.next_round(alive[choice % len(alive)])):
             self.say(m.Round(alive[choice % len(alive)], number, "hyde", ("?",), ()))
 
     def answer(self, choice: int, count: int) -> None:
-        """The next step of a request: its sources, some tokens, or its end."""
+        """Let the server send the next part of an answer: its sources, some tokens, or its end."""
         alive = self.server.alive
         if not alive:
             return
@@ -279,18 +284,20 @@ class Exchange(RuleBasedStateMachine):
                 self.say(m.Finished(number, "length", m.Usage(0, 0, 0, 0)))
 
     def settled(self, number: int) -> int:
-        """How far the server has heard the answer, all of which it agrees to."""
+        """Return how many final tokens of the joint answer the server has received."""
         said = [event for event in self.arrived.get(number, ()) if isinstance(event, m.Drafts | m.Targets)]
         return max((message.position + len(message.ids) for message in said), default=0)
 
     def upto(self, number: int) -> int:
-        """How far the server may draft; never less than it did."""
+        """Return the index up to which the server may draft; it never falls."""
         standing: Any = self.server._requests[number]
         drafted: int = standing.index
         return max(min(self.settled(number) + self.asked[number].ahead, LENGTH), drafted)
 
     def drafted(self, number: int, index: int, count: int) -> m.Drafts:
-        """The server's next drafts: a chain begins where it knows the answer, and nowhere else."""
+        """Return the server's next drafts: a chain of drafts begins where the server knows the answer's tokens, and
+        nowhere else.
+        """
         if index <= self.settled(number):
             self.chains[number] = index
         given = (b".",) * count if self.asked[number].rule == "greedy" else ()
@@ -298,12 +305,12 @@ class Exchange(RuleBasedStateMachine):
 
     @rule(choice=st.integers(0, 9))
     def fail(self, choice: int) -> None:
-        """The server cannot."""
+        """Let the server fail a request."""
         if (alive := self.server.alive) and choice == 9:
             self.say(m.Failed(alive[0], "internal", ""))
 
     def say(self, event: m.Event) -> None:
-        """The server says it; on a connection that the device has left, it goes nowhere."""
+        """Let the server send a message; on a connection that the device has left, the message is lost."""
         frames = self.server.send(event)
         if self.device.state is SessionState.OPEN or (
             self.device.state is SessionState.GREETING and not self.hello_waits
@@ -312,14 +319,16 @@ class Exchange(RuleBasedStateMachine):
 
     @property
     def hello_waits(self) -> bool:
-        """The server does not know yet that there is a new connection."""
+        """Return whether the server does not know yet that there is a new connection."""
         return any(isinstance(frame, str) for frame in self.up)
 
     # What always holds.
 
     @invariant()
     def nothing_is_out_of_place(self) -> None:
-        """Tokens are those of the answer, each once; state is bounded."""
+        """Check that the device's tokens are those of the answer, each once, and that the sessions' state is
+        bounded.
+        """
         for number, got in self.got.items():
             assert got == [token(number, index) for index in range(len(got))]
             if self.by_text:
@@ -331,7 +340,7 @@ class Exchange(RuleBasedStateMachine):
             assert self.server.kept[0] <= MOST_KEPT_EVENTS + 2 * OFFER.requests
 
     def teardown(self) -> None:
-        """With a pipe that holds, everything that was asked comes to its end, whole."""
+        """Check that all requests end completely once the connection is stable."""
         if not hasattr(self, "server"):
             return
         if self.device.state is SessionState.CUT:
@@ -356,7 +365,9 @@ class Exchange(RuleBasedStateMachine):
 
 
 def test_what_the_device_settled_is_said_again_after_a_cut_that_the_server_did_not_notice() -> None:
-    """A server that has not heard it drafts no chain behind it: from such a chain the device would conclude it had."""
+    """Until the server has received the final tokens, it drafts nothing after them, as a draft tells the device that
+    the server has them.
+    """
     exchange = Exchange()
     exchange.begin(True, m.VERSIONS, [], 0)
     exchange.ask_together(greedy=True, arrives=False)

@@ -1,4 +1,4 @@
-"""Frames and messages: every message survives the way, nothing else comes through, and memory stays bounded."""
+"""Encoding and decoding: every message is the same afterwards, anything else is refused, and memory stays bounded."""
 
 import gc
 import tracemalloc
@@ -51,7 +51,7 @@ def values(kind: inspect.Type) -> st.SearchStrategy[object]:
 
 
 def largest(kind: inspect.Type, character: str) -> object:
-    """The value of a type that takes the most bytes, where that character takes the most."""
+    """Return the value of a type that takes the most bytes, if texts consist of the given character."""
     chosen: object = None
     match kind:
         case inspect.StructType():
@@ -78,7 +78,7 @@ def largest(kind: inspect.Type, character: str) -> object:
 
 
 def size(value: object) -> int:
-    """In bytes, packed."""
+    """Return the size of the packed value, in bytes."""
     return len(msgspec.msgpack.encode(value))
 
 
@@ -104,7 +104,7 @@ def test_the_largest_message_fits_its_frame_and_none_has_an_open_bound(kind: typ
 
 
 def refusal(read: typing.Callable[[Frame], object], frame: Frame) -> ProtocolError:
-    """The error that a frame is refused with."""
+    """Return the error with which a frame is refused."""
     with pytest.raises(ProtocolError) as caught:
         read(frame)
     return caught.value
@@ -123,7 +123,7 @@ def refusal(read: typing.Callable[[Frame], object], frame: Frame) -> ProtocolErr
         ('{"type":"closing","code":1000,"message":"\ud800"}', CloseCode.MALFORMED),
         (b"\x92\x04\x00", CloseCode.MALFORMED),  # request 0
         (b"\x93\x04\x01\x01", CloseCode.MALFORMED),  # a field too many
-        (b"\x92\x04\x01\xc0", CloseCode.MALFORMED),  # bytes behind the message
+        (b"\x92\x04\x01\xc0", CloseCode.MALFORMED),  # bytes after the message
         (b"\x92\x63\x01", CloseCode.MALFORMED),  # no such message
     ],
 )
@@ -196,7 +196,7 @@ def test_an_error_repeats_nothing_of_the_frame(frame: Frame) -> None:
 
 
 _HEADS = [b"\xdd", b"\xdc", b"\xdf", b"\xde", b"\xdb", b"\xc6", b"\xc9", b"\x9f", b"\x8f", b"\xff\xff\xff\xff"]
-"""Arrays, maps, texts, bytes and extensions that promise up to four billion items."""
+"""The first bytes of MessagePack arrays, maps, texts, bytes and extensions that claim up to four billion items."""
 
 lies = st.lists(st.one_of(st.sampled_from(_HEADS), st.binary(max_size=4)), max_size=40).map(b"".join)
 tagged = st.tuples(st.sampled_from([b"\x9a\x01\x01", b"\x95\x02\x01\x01", b"\x93\x21\x01\x93\x11\x01"]), lies).map(
@@ -206,7 +206,9 @@ texts = st.one_of(st.text(), lies.map(lambda lie: lie.decode("latin-1")), st.tex
 
 
 def peak(read: typing.Callable[[Frame], object], frame: Frame) -> int:
-    """The most memory that reading a frame takes, in bytes; a ProtocolError is as good as a message."""
+    """Return the most bytes of memory that decoding a frame takes, whether the result is a message or a
+    ProtocolError.
+    """
     tracemalloc.start()
     try:
         read(frame)
@@ -234,8 +236,8 @@ def test_the_largest_frames_take_a_small_multiple_of_their_limit() -> None:
     frames: list[Frame] = [
         msgspec.msgpack.encode(largest(inspect.type_info(m.Ask), "\U0001f426")),
         msgspec.msgpack.encode(largest(inspect.type_info(m.Numbered), "\U0001f426")),
-        b"\x95\x02\x01\x01\xdd\x00\x00\xc3\x50" + ids,  # more ids than may be: refused by their count
-        b"\x95\x02\x01\x01\xdd\x00\x00\x1f\xff" + ids,  # as many as may be, and bytes behind them
+        b"\x95\x02\x01\x01\xdd\x00\x00\xc3\x50" + ids,  # more ids than allowed: refused by their count
+        b"\x95\x02\x01\x01\xdd\x00\x00\x1f\xff" + ids,  # the maximum number of ids, and bytes after them
         b"\x91" * m.MOST_FRAME_BYTES,
         "[" * m.MOST_TEXT_BYTES,
         '{"type":"hello","versions":[' + "1," * 8000,

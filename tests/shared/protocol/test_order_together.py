@@ -1,4 +1,6 @@
-"""What may be said of an answer that both sides write, by its rule and place; and what a device says again."""
+"""Which messages are allowed for a joint answer, by its rule and its aggregating side; and which a device repeats after
+a cut.
+"""
 
 import msgspec
 import pytest
@@ -17,7 +19,7 @@ PIECE = bytes(m.PIECE_BYTES)
 
 
 def order(ask: m.Ask, *said: m.JointFromServer) -> Together:
-    """That answer, where the server has said this."""
+    """Return the checker of the order of messages for a joint answer, after these messages of the server."""
     together = Together(ask, by_text=False)
     for event in (m.Weight(1, 0.0), *said):
         together.advance(event)

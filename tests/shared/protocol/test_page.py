@@ -1,4 +1,4 @@
-"""The protocol's page says what the code does."""
+"""The documentation page of the protocol agrees with the code."""
 
 from typing import get_args
 
@@ -8,7 +8,7 @@ from shared.protocol import messages as m
 
 
 def test_the_page_is_current() -> None:
-    """Where it is not: `python -m scripts.protocol_page`."""
+    """The page is generated: if this fails, run `python -m scripts.protocol_page`."""
     written = protocol_page.PAGE.read_text("utf-8")
     assert protocol_page.page(written) == written
 

@@ -1,4 +1,4 @@
-"""The legal order of a session, both sides in one process: frames in, messages out."""
+"""The order of messages that a session allows, with both sides in one process: frames in, messages out."""
 
 import gc
 import tracemalloc

@@ -1,4 +1,4 @@
-"""The legal order of a session in which an answer is written together."""
+"""The order of messages that a session allows while a joint answer is generated."""
 
 from collections.abc import Sequence
 
@@ -128,5 +128,5 @@ def test_a_round_trip_is_told_to_a_server_that_uses_it_and_to_no_other() -> None
     older = Link().connect()
     older.says(alone)
     refused(CloseCode.ILLEGAL, codec.device_frame(m.RoundTrip(1, 50_000)), older.server)
-    with pytest.raises(ProtocolError, match="did not offer to take round trips"):
+    with pytest.raises(ProtocolError, match="did not offer to choose the deciding side by round-trip times"):
         older.device.send(m.RoundTrip(1, 50_000))

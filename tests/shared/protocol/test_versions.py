@@ -1,4 +1,4 @@
-"""Two versions over one link: what each side says to one that speaks only the first, to the byte."""
+"""Two protocol versions: the exact bytes that each side sends to a peer that supports only the first version."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,7 @@ ROUND = m.Round(1, 1, "hyde", ("Bergen lies in Norway.",), (PASSAGE,))
 
 
 def old_device() -> tuple[ServerSession, dict[str, object]]:
-    """A server to which a device of version 1 has said hello, and its welcome."""
+    """Return a server's session that a device of version 1 has opened, and the server's welcome."""
     server = ServerSession(SESSION, OFFER)
     hello = codec.from_device(OLD_HELLO)
     assert isinstance(hello, m.Hello)
@@ -38,7 +38,7 @@ def old_device() -> tuple[ServerSession, dict[str, object]]:
 
 
 def new_device() -> DeviceSession:
-    """A device that speaks both, whose server speaks the first alone."""
+    """Return a device that speaks both versions, connected to a server that speaks only the first."""
     device = DeviceSession(HELLO)
     device.connect()
     device.receive(OLD_WELCOME)
@@ -138,12 +138,12 @@ def test_a_new_session_may_be_in_another_version() -> None:
 
 
 def sources(link: Link) -> None:
-    """Its sources came."""
+    """Let the server send the answer's sources."""
     link.answers(m.Sources(1, ()))
 
 
 def middle(link: Link) -> None:
-    """It stands in the middle of its answer."""
+    """Let the server send the sources and the first token, so that the answer is under way."""
     link.answers(m.Sources(1, ()), m.Tokens(1, 0, (5,)))
 
 

@@ -1,4 +1,4 @@
-"""Whatever bytes a file of vectors holds, it is read or refused with a sentence."""
+"""A file of vectors with arbitrary bytes is either read, or refused with an error message."""
 
 import tempfile
 from pathlib import Path

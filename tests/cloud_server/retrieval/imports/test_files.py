@@ -1,4 +1,4 @@
-"""Files of vectors and texts: what can be read gives the same rows from any start, and what cannot is refused."""
+"""Reading files of vectors and texts: readable files give the same rows from any start, and others are refused."""
 
 import json
 import os
@@ -54,7 +54,9 @@ def parquet_shards(made: Made) -> Path:
 
 
 def saved(made: Made) -> Path:
-    """Write what `Dataset.save_to_disk` writes: Arrow streams, and their names."""
+    """Write a data set as `Dataset.save_to_disk` of the library `datasets` does: Arrow streams, and a file with their
+    names.
+    """
     folder = made.folder / "saved"
     folder.mkdir()
     names = [f"data-{number:05}-of-00002.arrow" for number in range(2)]
@@ -161,10 +163,10 @@ BAD_ARRAYS: dict[str, tuple[bytes, str]] = {
     "an expression": (npy_with("__import__('os').abort()"), "header cannot be read"),
     "no header": (b"\x93NUMPY\x01\x00", "header cannot be read"),
     "another version": (npy_with(HEADER, version=b"\x03\x00"), "not a plain array"),
-    "a pickle": (pickle.dumps([1.0]), "no file of vectors"),
-    "an archive": (b"PK\x03\x04" + b"\0" * 40, "no file of vectors"),
-    "empty": (b"", "no file of vectors"),
-    "text": (b"0.1 0.2 0.3\n", "no file of vectors"),
+    "a pickle": (pickle.dumps([1.0]), "not a file of vectors"),
+    "an archive": (b"PK\x03\x04" + b"\0" * 40, "not a file of vectors"),
+    "empty": (b"", "not a file of vectors"),
+    "text": (b"0.1 0.2 0.3\n", "not a file of vectors"),
     "cut parquet": (b"PAR1\0\0\0\0PAR1", "cannot be read"),
     "cut Arrow": (b"ARROW1\0\0", "cannot be read"),
     "a lying FAISS index": (

@@ -1,4 +1,6 @@
-"""An import is whole or not at all, says what is wrong with its row, and its index finds what brute force finds."""
+"""An import is complete or has no effect, its errors name the bad row, and its index finds what an exhaustive search
+finds.
+"""
 
 import os
 import re
@@ -55,7 +57,7 @@ def test_texts_come_with_their_vectors_in_their_order(made: Made, tmp_path: Path
 
 
 class Known:
-    """Embeds `passage N` as the vector N of those that it was given."""
+    """A fake embedder that returns the vector with the number N for a text `passage N`."""
 
     fingerprint = "known"
 
@@ -196,7 +198,7 @@ def test_a_line_without_a_document_is_named(made: Made, tmp_path: Path) -> None:
 
 
 class Stops(FakeEmbedder):
-    """Is interrupted after so many calls."""
+    """A fake embedder that raises KeyboardInterrupt after `calls` calls."""
 
     def __init__(self, calls: int) -> None:
         self.calls = calls
@@ -222,14 +224,14 @@ def test_what_was_finished_before_a_stop_is_kept_and_the_old_index_serves_meanwh
     notices, progress = list[str](), list[Progress]()
     again.builder.on_notice, again.builder.on_progress = notices.append, progress.append
     report = again.run(*files, {})
-    assert notices == ["Going on from an earlier run, which finished 32 passages."]
+    assert notices == ["Continuing an earlier run, which finished 32 passages."]
     assert (report.passages, report.kept, report.normalised) == (50, 32, 2)
     assert [state.done for state in progress if state.stage == "importing"] == [40, 48, 50]
     assert texts_in(tmp_path) == made.texts
 
 
 def test_what_was_finished_of_another_form_is_not_taken(made: Made, tmp_path: Path) -> None:
-    """A build that was stopped leaves shards of the same files behind."""
+    """An import that was interrupted leaves shards; a build from the same text file does not continue them."""
     files = made.npy(), made.lines()
     with pytest.raises(KeyboardInterrupt):
         importer_into(tmp_path / "index", Stops(7)).run(*files, {})

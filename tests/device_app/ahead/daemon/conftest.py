@@ -1,4 +1,4 @@
-"""The daemon in this process: a device whose work is the test's, on a clock that runs as fast as the daemon sleeps."""
+"""Runs the background process in the test's process: the test sets its work, and its clock advances when it sleeps."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ from tests.devices import fake_device
 
 
 class Quiet(Sensors):
-    """Sensors that show what the test says."""
+    """Fake sensors that report the conditions that a test sets in `now`."""
 
     def __init__(self) -> None:
         self.now = Conditions()
@@ -36,7 +36,10 @@ class Quiet(Sensors):
 
 @dataclass
 class Scene:
-    """A person's device. `work` is what there is to do; `at` says what happens at which time."""
+    """A device on which the background process runs.
+
+    `work` makes its steps; `at` maps times in seconds to functions that are called then.
+    """
 
     paths: Paths
     folder: Path
@@ -60,7 +63,7 @@ class Scene:
         )
 
     def run(self, seconds: float) -> None:
-        """The resident process for so long."""
+        """Run the background process for `seconds` of its own clock."""
         self.at[self.skipped + seconds] = lambda: os.kill(os.getpid(), signal.SIGTERM)
         self.daemon().run()
 
@@ -76,14 +79,14 @@ class Scene:
         return device
 
     def remember(self) -> Path:
-        """A folder that was added."""
+        """Add a folder, as a user does with `jackdaw add`."""
         self.folder.mkdir()
         with self.device() as device:
             device.knowledge.remember_folder(os.fsencode(self.folder))
         return self.folder
 
     def does(self, *tokens: int) -> list[Step]:
-        """Let there be a step of so many tokens each to do, again in every run."""
+        """Let every run of work make one step for each of these numbers of tokens; return the steps."""
         facts = "predict", "a question", "nobody asked"
         steps = [Step(*facts, each, 0, 1.0) for each in tokens]
         self.work = lambda _: iter(steps)

@@ -1,4 +1,4 @@
-"""Working ahead once: what it waits for, what it gives way to, and what it may spend."""
+"""One run of background work: what it waits for, when it stops for the user, and how much it may spend."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[4]
 
 
 def then(scene: "Scene", do: Callable[[], object]) -> None:
-    """Let there be work that never ends of itself; after its first item something happens."""
+    """Let a run make one step, call `do`, and then go on until it is asked to stop."""
     steps = scene.does(10)
 
     def work(give_way: GiveWay) -> Iterator[Step]:
@@ -38,7 +38,7 @@ def then(scene: "Scene", do: Callable[[], object]) -> None:
 
 
 def ask(paths: Paths) -> None:
-    """A question in another process."""
+    """Record in another process that a question was asked now."""
     code = "import sys, pathlib, device_app.system.activity as a; a.Activity(pathlib.Path(sys.argv[1])).note()"
     subprocess.run([sys.executable, "-c", code, paths.activity], cwd=ROOT, check=True)
 

@@ -1,4 +1,4 @@
-"""Working ahead as real processes: one at a time, paused, killed."""
+"""Background work in real processes: one at a time, paused, killed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The resident process: what it reads and when, what it does again and when not."""
+"""The background process: what it reads and when, and which work it repeats."""
 
 import itertools
 import os

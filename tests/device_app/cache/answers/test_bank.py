@@ -1,4 +1,4 @@
-"""The QA bank on the road of a question: what is served again, what is not, and what a hit leaves behind."""
+"""The cache of answers (the QA bank): which questions get a cached answer, which do not, and what is recorded then."""
 
 from dataclasses import replace
 from datetime import date

@@ -1,4 +1,6 @@
-"""When a cached answer may serve another question: what changes the answer refuses, other words alone do not."""
+"""When a cached answer may serve another question: never if a difference changes the answer, even if the questions are
+similar.
+"""
 
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from models.fake import FakeEmbedder
 from scripts.benchmarks import guard as benchmark
 
 NEAR = 0.97
-"""The cosine of near-misses as of paraphrases."""
+"""A cosine similarity that both paraphrases and questions with another answer reach."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Answers that were marked wrong: not served, kept or shown again until their files or the model change."""
+"""Answers that the user marked wrong: not served, stored or shown again until their files or the model change."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ PETRA, ANTON = "Petra has borrowed the blue drill.", "Anton has borrowed the blu
 
 
 class OtherWeights(FakeEngine):
-    """The same name, other weights."""
+    """A fake engine with the same model name as the usual one, but another hash of the weights."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ def mark_last(device: Device) -> marking.Marked:
 
 
 def events(device: Device, question: str = QUESTION) -> list[Event]:
-    """What is shown of an answer that is not a kept one."""
+    """Let the model answer again, and return the events of the answer."""
     return list(device.assistant.ask(question, device.options(fresh=True)))
 
 

@@ -1,4 +1,6 @@
-"""The tree on a fake engine: the longest path is found and joined, limits hold, and nothing that is wrong is joined."""
+"""The tree of cached KV states with the fake engine: it reuses the longest cached path, keeps its limit, and reuses no
+wrong state.
+"""
 
 import shutil
 import time
@@ -24,7 +26,7 @@ KEY = FakeEngine().info.kv_key
 
 
 class OtherEngine(FakeEngine):
-    """The same states under another key: other weights, another KV type."""
+    """A fake engine whose states have another key, as with other weights or another KV type."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +39,7 @@ def engine() -> FakeEngine:
 
 
 def path(engine: Engine, *texts: str, passages: Sequence[int] = ()) -> list[Node]:
-    """The root, then a node for each text; `passages` are their ids."""
+    """Return a path of the tree: the root, then a node for each text; `passages` are the nodes' passage ids."""
     ids: list[int | None] = [None, *passages] if passages else [None] * (len(texts) + 1)
     return [
         Node((Segment(text, passage=passage),), engine.tokenize(text))
@@ -46,7 +48,7 @@ def path(engine: Engine, *texts: str, passages: Sequence[int] = ()) -> list[Node
 
 
 def compute(engine: Engine, nodes: Sequence[Node], row: int = 0) -> None:
-    """Let the row hold just these nodes."""
+    """Make the engine's row hold exactly the tokens of these nodes, by computing them."""
     engine.clear(row)
     engine.prefill(row, [token for node in nodes for token in node.tokens])
 
@@ -56,7 +58,7 @@ def segments(texts: Sequence[str]) -> list[tuple[Segment, ...]]:
 
 
 def keep(tree: QKVTree, *texts: str, passages: Sequence[int] = ()) -> int:
-    """Compute a path and keep it; how many nodes are new."""
+    """Compute the states of a path and store them in the tree; return how many nodes are new."""
     engine = FakeEngine()
     nodes = path(engine, *texts, passages=passages)
     compute(engine, nodes)
@@ -64,7 +66,9 @@ def keep(tree: QKVTree, *texts: str, passages: Sequence[int] = ()) -> int:
 
 
 def reached(tree: QKVTree, *texts: str) -> int:
-    """Nodes of the path that are joined; the row is checked to equal one that was computed."""
+    """Return how many nodes of the path come from the tree, after checking that the logits equal those of a computed
+    row.
+    """
     engine, plain = FakeEngine(), FakeEngine()
     nodes = path(engine, *texts)
     held = tree.extend(engine, 0, nodes)
@@ -93,13 +97,13 @@ def test_what_was_read_alone_changes_no_order_where_it_is_left_out(tree: QKVTree
 
 
 def row_of(tree: QKVTree, text: str) -> SliceRow:
-    """The one row of a node with so many tokens as the text."""
+    """Return the only row of the table whose node has as many tokens as the text."""
     (row,) = (row for row in tree.rows.all() if row.tokens == len(text))
     return row
 
 
 def consistent(tree: QKVTree) -> None:
-    """Each row has its file and its parent, each file its row; the limit holds."""
+    """Check that each table row has its file and its parent, that each file has its row, and that the limit is kept."""
     rows = {row.name: row for row in tree.rows.all()}
     assert {name: row.bytes for name, row in rows.items()} == tree.blobs.sizes()
     assert all(row.parent is None or row.parent in rows for row in rows.values())
@@ -191,7 +195,7 @@ def test_the_order_is_a_permutation_and_no_other_reaches_further(
 
 
 def _common(kept: Sequence[str], asked: Sequence[str]) -> int:
-    """How many passages of the kept path, from its root on, the question can be given in its order."""
+    """Return how many passages at the beginning of the stored path also belong to the question's prompt."""
     left = list(asked)
     for count, text in enumerate(kept):
         if text not in left:

@@ -1,4 +1,6 @@
-"""Together, fetched or alone: which is sooner for the reader, and what forbids it."""
+"""The choice between a joint answer, an answer from fetched passages and one by the device alone: the soonest, if it is
+allowed.
+"""
 
 import math
 from dataclasses import replace
@@ -12,13 +14,13 @@ from device_app.companion.dispatch.aggregation_choice import AggregationChoice, 
 from shared.aggregation.scheduler import Figures
 
 READING = 8.0
-"""Tokens a second, as `link.reading_rate` has it."""
+"""The rate at which the user reads, in tokens a second (the setting `link.reading_rate`)."""
 
 AGREED = Limits(agreed=True)
 
 
 def decided(sides: SideTimes, work: Work, reading_rate: float, limits: Limits) -> Choice:
-    """By the greedy rule, whose tokens the device settles."""
+    """Choose a plan under the greedy rule, by which the device makes the tokens of a joint answer final."""
     return choose(sides, work, reading_rate, limits, greedily(sides))
 
 
@@ -27,7 +29,7 @@ def greedily(sides: SideTimes) -> AggregationChoice:
 
 
 def known(read_rate: float, device_ms: float, server_ms: float, rtt_ms: float, accepted: float = 0.87) -> SideTimes:
-    """Of two sides; a search takes 20 ms, and the server reads in 300."""
+    """Return the times of two sides: a search takes 20 ms, and the server's first token another 300 ms."""
     decode = {"device": device_ms / 1000, "server": server_ms / 1000}
     figures = Figures(decode, rtt_ms / 1000, {"device": accepted, "server": accepted})  # type: ignore[arg-type]
     return SideTimes(1 / read_rate, rtt_ms / 1000 + 0.02, 0.3, figures)

@@ -1,4 +1,6 @@
-"""Who settles the tokens of a joint answer: by setting, rule and privacy, by forecasts and by what was measured."""
+"""Which side makes the tokens of a joint answer final (aggregation): by setting, rule, privacy, forecast and
+measurement.
+"""
 
 import json
 from dataclasses import replace
@@ -22,7 +24,7 @@ from shared.aggregation.messages import Rule
 from shared.aggregation.scheduler import OFFERED, Aggregation, Figures, token_s, waiting
 
 FAR = Figures({"device": 0.13, "server": 0.04}, 0.3, {"device": 0.87, "server": 0.55})
-"""The server's drafts are often rejected, 300 ms away: it settles better than the device does."""
+"""The server is 300 ms away and its drafts are often rejected: an answer is faster if the server aggregates."""
 
 FREE = AggregationLimits("algorithm1", open=True, offered=frozenset(OFFERED))
 

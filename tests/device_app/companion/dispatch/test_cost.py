@@ -1,4 +1,4 @@
-"""Costs in one currency, and the one setting."""
+"""Costs in one currency, and the setting from 0 (save battery) to 1 (save money)."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The decayed, censored distribution: Kaplan-Meier where it can be checked, sane where there is nothing to go by."""
+"""The distribution of times with decay and censoring: it agrees with Kaplan-Meier, and is sensible without data."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from device_app.companion.dispatch.distribution import BINS, Distribution, token_shares
 
 TIMES = Distribution.prior(unit=0.001, median=0.6, spread=0.8, half_life=1e9)
-"""Hardly forgets, so that it can be compared with plain statistics."""
+"""A distribution with almost no decay, so that it can be compared with plain statistics."""
 
 seconds = st.floats(0, 500)
 
@@ -31,7 +31,9 @@ def test_quantiles_are_those_of_what_was_seen() -> None:
 
 
 def test_what_was_cut_off_counts_as_longer_not_as_an_answer() -> None:
-    """Times that are independent of when patience ended: Kaplan and Meier's estimate finds them all the same."""
+    """If the limits of waiting are independent of the times, Kaplan and Meier's estimate recovers the times'
+    distribution.
+    """
     chance = np.random.default_rng(2)
     times, patience = chance.lognormal(-0.7, 0.6, 40_000), chance.uniform(0.1, 1.2, 40_000)
     learned = TIMES.observe_all(np.minimum(times, patience), times > patience)

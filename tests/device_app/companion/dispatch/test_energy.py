@@ -25,7 +25,7 @@ ANY = st.builds(Stretch, st.floats(60, MOST_S), st.floats(0, 1e6), st.floats(0, 
 
 
 def day(truth: float, idle: float, step: float, answers: int, seed: int) -> Energy:
-    """What a day of answers teaches: between 20 s and 4 min apart, of a model that takes 3 GFLOP a token."""
+    """Return the estimate after a day of answers, 20 s to 4 min apart, by a model that takes 3 GFLOP per token."""
     chance = random.Random(seed)
     known, at, drawn, computed, now = Energy(), 0.0, 0.0, 0.0, idle
     looked: tuple[Reading, float] | None = None

@@ -1,4 +1,6 @@
-"""The device's line: found through noise and outliers, kept, never negative."""
+"""The line fitted to the device's times to the first token: found in spite of noise and outliers, stored, never
+negative.
+"""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""A connection that is lost and may come back: until when that is waited for."""
+"""How long the device waits for a lost connection to come back."""
 
 from device_app.companion.dispatch.events import Begin, Token
 from device_app.companion.dispatch.interruption import Interruption

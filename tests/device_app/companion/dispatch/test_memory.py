@@ -1,4 +1,4 @@
-"""What is known of both sides outlives the program; what of it is damaged does not."""
+"""What was learned of device and server is stored in a file and read again; damaged parts of the file are ignored."""
 
 import json
 import logging
@@ -67,7 +67,7 @@ def test_only_an_unknown_way_of_aggregation_is_left_out(tmp_path: Path, caplog: 
 
 
 def damaged(change: dict[str, Any]) -> str:
-    """The file with other values in its profile."""
+    """Return the file's content with changed values in its profile of joint answers."""
     kept = Held().at_rates({"device": 100.0}).as_json()
     kept["together"] |= change
     return json.dumps(kept)

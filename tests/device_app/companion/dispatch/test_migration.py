@@ -1,4 +1,4 @@
-"""Moving a live answer: when it pays, and that no interleaving loses, repeats or reorders a token."""
+"""Moving a running answer between device and server: when it pays, and that no token is lost, repeated or reordered."""
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -83,7 +83,7 @@ def test_a_prefill_that_is_kept_is_not_paid_twice() -> None:
 
 
 def written(live: Migration[int], count: int, now: float = 0.0) -> list[Command]:
-    """The owner writes so many tokens; the reader is given what is due."""
+    """Let the owner write `count` tokens, and the reader read what is due; return the commands."""
     commands: list[Command] = []
     for _ in range(count):
         live.buffer.due(now)
@@ -240,7 +240,7 @@ def test_a_guarded_answer_keeps_a_buffer_while_the_server_writes() -> None:
 
 @dataclass
 class Stream:
-    """What a side would still say in one epoch; a stream that was stopped may have some of it on its way."""
+    """The tokens that a side has still to send in one epoch. A stopped stream may have some in flight."""
 
     side: Side
     epoch: int
@@ -251,7 +251,7 @@ class Stream:
 
 @dataclass
 class World:
-    """Both sides and the wire between, played by what Hypothesis draws."""
+    """Both sides and the network between them, driven by Hypothesis."""
 
     live: Migration[tuple[int, Side]]
     answer: int
@@ -263,7 +263,7 @@ class World:
     failures: int = 0
 
     def happens(self, what: str, stream: Stream) -> None:
-        """Something legal or not, on time or late."""
+        """Let an event happen, legal or not, on time or late."""
         if what == "tick":
             self.read()
             self.tell(Tick())
@@ -313,7 +313,7 @@ class World:
         self.seen += self.live.buffer.due(self.now)
 
     def speak(self, stream: Stream) -> None:
-        """The stream's next token or its end."""
+        """Deliver the stream's next token or its end."""
         if stream.limit is not None and stream.index >= stream.limit and not stream.stopped:
             return
         if stream.index >= self.answer:

@@ -1,4 +1,4 @@
-"""For how long a server is waited for."""
+"""How long the device waits for a server."""
 
 import pytest
 

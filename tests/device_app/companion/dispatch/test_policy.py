@@ -1,4 +1,4 @@
-"""Dispatch policies: the share that was promised, the step that the paper meant, and none better than the optimum."""
+"""Dispatch policies: they keep the budget, follow the paper's rules, and are never better than the optimum."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ BUDGETS = (0.0, 0.03, 0.1, 0.3, 0.5, 0.8, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """What is known is what is so: 400 server times and prompt lengths."""
+    """400 server times and prompt lengths, which are also what the policies have learned."""
 
     times: Array
     lengths: Array
@@ -39,13 +39,17 @@ class World:
 
 
 def world(median: float = 0.5, spread: float = 0.8, prompt: float = 40, seed: int = 0) -> World:
-    """Log-normals."""
+    """Draw a world's times and lengths from log-normal distributions."""
     chance = np.random.default_rng(seed)
     return World(chance.lognormal(np.log(median), spread, 400), np.ceil(chance.lognormal(np.log(prompt), 0.8, 400)))
 
 
 def outcome(policy: Policy, at: World, budget: float, device: DeviceFirstToken = DEVICE) -> tuple[float, float, float]:
-    """Share of tokens on the constrained side, mean and 99th percentile of first-token times: all pairs and coins."""
+    """Return the share of tokens on the constrained side, and the mean and 99th percentile of the time to the first
+    token.
+
+    All combinations of a time, a length and a coin are computed.
+    """
     lengths, weights = np.unique(at.lengths, return_counts=True)
     times = at.times
     shares, means, late = [], [], []
@@ -79,7 +83,7 @@ NAMES = tuple(BUILDS)
 
 
 def made(name: str, at: World) -> Policy:
-    """The policy for that world."""
+    """Return the policy with this name, made for the world's server times and prompts."""
     return BUILDS[name](at.server, at.prompts)
 
 
@@ -230,7 +234,7 @@ def test_a_prompt_longer_than_any_is_decided_as_the_longest(side: Side) -> None:
 
 
 def test_prompts_that_keep_the_device_busy_for_an_hour_are_still_told_apart() -> None:
-    """What lies beyond every bin of the server's times is answered by then."""
+    """The device's times exceed every bin of the server's times, so that the server would have answered long before."""
     lengths = np.tile([40_000.0, 120_000.0], 200)
     prompts = first_token.lengths(60).observe_all(np.tile(lengths, 5))
     policy = Optimal.build("server", world().server, DEVICE, prompts)
@@ -250,7 +254,7 @@ def test_it_decides_before_anything_is_known(side: Side) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("budget", [0.1, 0.35, 0.8])
 def test_a_thousand_requests_keep_the_budget_though_both_sides_drift(name: str, budget: float) -> None:
-    """The server becomes four times slower and prompts three times longer, which is learned only by and by."""
+    """The server becomes four times slower and prompts three times longer, which the policy learns only gradually."""
     at, chance, ledger = world(), np.random.default_rng(5), Ledger()
     server, prompts = at.server, at.prompts
     spent = seen = 0.0

@@ -1,5 +1,5 @@
-"""A public question raced between this process' model and a real server over real sockets: whoever writes, the text is
-whole, in order, and once.
+"""A public question raced between the device's fake model and a real server over real sockets: whichever side generates
+it, the text is complete, in order, and without repetition.
 """
 
 import random
@@ -14,13 +14,17 @@ import pytest
 from device_app.companion.dispatch import interruption
 from device_app.companion.dispatch.cost import Costs
 from device_app.companion.dispatch.policy import Decision
+from device_app.companion.dispatch.race import Race
 from device_app.companion.link.link import Link
+from device_app.inference.local import LocalSource
 from models.engine import Logits
 from models.fake import FakeEngine
 from shared.errors import EngineError, LinkError
+from shared.prompt import CHATML
+from shared.trace import Trace
 from tests import racing
 from tests.companion import Serve, Served, Slow
-from tests.racing import BOTH, DEAR_SERVER, QUESTION, SERVER, TEXT, Raced, terms
+from tests.racing import BOTH, DEAR_SERVER, QUESTION, SERVER, TEXT, Raced, drained, terms
 
 DEVICE = Decision(0.0, None, "the device alone")
 DEAR_DEVICE = Costs(1, 1, 0.001, 0.001)
@@ -34,7 +38,7 @@ def linked(served: Served, vocabulary: str = "fake") -> Iterator[Link]:
 
 
 def at(moments: Mapping[int, Callable[[], object]]) -> Callable[[Raced], object]:
-    """What a race is to do when so many tokens have been shown."""
+    """Return a function that calls an action once a number of tokens was shown; `moments` maps numbers to actions."""
     return lambda raced: moments.get(len(raced.at), lambda: None)()
 
 
@@ -59,6 +63,17 @@ def test_the_first_token_wins_and_the_other_side_is_stopped(serve: Serve) -> Non
     served = serve(Slow(0.02))
     with linked(served) as link:
         assert Raced(link, Decision(0.0, 0.2, "the device first")).report.origin == "device"
+
+
+def test_a_side_that_is_due_does_not_start_where_a_first_token_is_there_already(serve: Serve) -> None:
+    source = LocalSource(FakeEngine(), CHATML)
+    decision = Decision(0.2, 0.0, "the server first")
+    with linked(serve()) as link, Race(link, lambda: source, QUESTION, decision, lambda _: terms(), Trace()) as race:
+        drained(race.search())
+        time.sleep(0.5)  # the passages are shown, or the model is still loaded
+        assert "".join(piece.text for piece in race.pieces()) == TEXT
+    assert race.report.outcome
+    assert (race.report.origin, race.report.outcome.device_started) == ("cloud", False)
 
 
 @pytest.mark.parametrize(("costs", "first"), [(DEAR_SERVER, SERVER), (DEAR_DEVICE, DEVICE)])
@@ -97,7 +112,7 @@ def test_the_server_lost_at_any_moment_the_device_goes_on(serve: Serve) -> None:
 
 
 class Reads(FakeEngine):
-    """Takes its time for a prompt, and knows when it began."""
+    """A fake engine that takes `seconds` for a prompt, and records when it first began one."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(sequences=4)

@@ -18,13 +18,13 @@ __all__ = ["serve"]
 
 LINE = "The key of the boathouse lies under the third stone beside the door."
 REQUEST = Question(f"Repeat this text:\n{LINE}\nThat is all.", SamplingSettings(), 200, 0)
-"""What the fake engine answers by its line before the last."""
+"""A request that the fake engine answers with the last line but one of the request."""
 LARGE_ALONE = Question(REQUEST.text, SamplingSettings(), 200, 0, server_begins=True)
-"""The same where this device's model is too small to begin."""
+"""The same request as `REQUEST`, for a device whose model is too small to begin the answer."""
 
 
 class Failing(FakeEngine):
-    """Cannot compute anything."""
+    """A fake engine that fails at every prompt."""
 
     def prefill(self, *_: object) -> Logits:
         raise EngineError("It broke.")

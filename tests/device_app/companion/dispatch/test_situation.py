@@ -1,4 +1,6 @@
-"""What a joule costs by power, charge and heat: the table from state to λ."""
+"""What a joule of the device costs, by power supply, charge and heat: the table of weights (λ) of energy
+against money.
+"""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The reader's buffer: every token once and in order, at reading pace while it is held back."""
+"""The buffer of tokens before they are shown: every token once and in order, at reading speed while held back."""
 
 import pytest
 from hypothesis import given

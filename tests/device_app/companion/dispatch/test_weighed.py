@@ -1,4 +1,6 @@
-"""What is weighed before a public question: what may be decided of it, what it costs, and when it would move."""
+"""The estimates before a public question is answered: the possible decisions, their costs, and when the answer would
+migrate.
+"""
 
 import pytest
 from hypothesis import given

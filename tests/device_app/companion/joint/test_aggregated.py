@@ -1,4 +1,6 @@
-"""The device's end of an answer that both sides write, with a server that is played message by message."""
+"""The device's part of a joint answer, which device and server generate together; the server's messages are
+scripted.
+"""
 
 from types import SimpleNamespace
 from typing import cast
@@ -12,7 +14,7 @@ from tests.jointly import Written, together
 
 
 class Played:
-    """A link on which all that a server says of an answer is there before the device has read the first word of it."""
+    """A fake link that delivers all of the server's messages for an answer as soon as the answer is requested."""
 
     incompatible_reason = ""
     state = SimpleNamespace(connected=True, round_trip_s=None, offer=SimpleNamespace(max_tokens=120, aggregation=()))
@@ -27,7 +29,7 @@ class Played:
         return request
 
     def send(self, request: RemoteRequest, message: m.JointFromDevice) -> None:
-        """Nobody hears it."""
+        """Drop the message: the server's messages are fixed in advance."""
 
 
 @pytest.mark.parametrize("most", [1, 2, 9, 120])
@@ -35,7 +37,7 @@ def test_of_a_server_that_is_far_ahead_nothing_is_missed(most: int) -> None:
     text = bytes(range(most))
     link = Played(
         m.Sources(1, ()),
-        m.Weight(1, 40.0),  # so much that every token is the server's
+        m.Weight(1, 40.0),  # high enough that every token is the server's
         m.Queued(1, 0, 0),
         *(m.Drafts(1, 0, place, (token,)) for place, token in enumerate(text)),
         m.Finished(1, "length", m.Usage(0, 0, most, 0)),

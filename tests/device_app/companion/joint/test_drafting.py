@@ -1,4 +1,6 @@
-"""The thread that drafts: it reads the prompt itself, goes as far as it may, and is set right."""
+"""The thread that drafts a joint answer on the device: it prefills the prompt, drafts up to its limit, and applies
+corrections.
+"""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -29,7 +31,7 @@ COLD = SamplingSettings()
 
 
 class Drafter:
-    """One of them, and what it says."""
+    """A drafting thread with its inbox of events."""
 
     def __init__(self, engine: FakeEngine | None = None, tree: Any = None, rule: Rule = "coupled") -> None:
         self.engine = engine or FakeEngine()
@@ -47,13 +49,13 @@ class Drafter:
         )
 
     def hears(self) -> DraftEvent:
-        """What it says next; errands are run."""
+        """Return the thread's next event, after running the calls that it asks for (`Errand`)."""
         while isinstance(said := self.ear.get(timeout=30), Errand):
             self.one.ran(said)
         return said
 
     def drafts(self, count: int) -> list[tuple[int, int, int]]:
-        """The next ones."""
+        """Return the next drafts: epoch, position and token of each."""
         said = [self.hears() for _ in range(count)]
         return [(message.epoch, message.position, message.token) for message in said if isinstance(message, Drafted)]
 
@@ -131,25 +133,25 @@ def test_greedily_it_says_all_that_it_knows() -> None:
 
 
 class Tree:
-    """Notes on which thread it is asked."""
+    """A fake tree of cached states that records the threads on which it is called."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.asked: list[threading.Thread] = []
         self._error = error
 
     def extend(self, engine: object, row: int, path: object, held: int) -> int:
-        """Nothing is kept."""
+        """Reuse nothing: return how many nodes the row already holds."""
         self.asked.append(threading.current_thread())
         if self._error:
             raise self._error
         return held
 
     def missing(self, kv_key: str, path: Sequence[object]) -> list[object]:
-        """Nothing is missing."""
+        """Report that no state is missing."""
         return []
 
     def not_computed(self, kv_key: str, path: Sequence[object], start: int) -> list[object]:
-        """Nothing was computed before."""
+        """Report that no state was computed before."""
         return list(path[start:])
 
 

@@ -1,4 +1,6 @@
-"""What the device measures of a joint answer, and when it tells the server how far away it is."""
+"""What the device measures during a joint answer, and when it reports its distance (the round-trip time) to
+the server.
+"""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,7 +16,7 @@ from shared.aggregation.terms import Terms
 
 @dataclass
 class Far:
-    """A round trip that changes."""
+    """A fake measurement of the round-trip time, which a test can change."""
 
     seconds: float | None = None
 

@@ -1,4 +1,4 @@
-"""The companion server for the link's tests."""
+"""Fixtures that start a companion server, for the tests of the device's link to it."""
 
 from tests.companion import serve
 

@@ -1,4 +1,4 @@
-"""Every kind of fault between the two has a mend, and comes from something that really happens."""
+"""Every kind of fault between device and server has a text that names a remedy, and a real situation that causes it."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -48,7 +48,7 @@ def welcomed(then: Act) -> Act:
 
 
 def closing(code: m.CloseCode) -> Act:
-    """The server says goodbye with its own reason."""
+    """Return a server that closes the connection with the given code and a reason."""
 
     def act(connection: ServerConnection) -> None:
         connection.send(codec.closing(ProtocolError(code, "Because."), 5.0))
@@ -58,7 +58,7 @@ def closing(code: m.CloseCode) -> Act:
 
 
 def waits(connection: ServerConnection) -> None:
-    """It hears everything, and says nothing."""
+    """Read all messages of the device, and answer none."""
     with suppress(ConnectionClosed):
         while True:
             connection.recv()

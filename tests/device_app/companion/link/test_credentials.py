@@ -1,4 +1,4 @@
-"""Which addresses are a server's, and what of a file of credentials is believed."""
+"""Which addresses are valid for a server, and how the file with the server's address and token is checked."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""When a server's silence means that the way to it is lost."""
+"""After how long a silence of the server the connection counts as lost."""
 
 import pytest
 from hypothesis import given

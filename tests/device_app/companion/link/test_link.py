@@ -1,4 +1,4 @@
-"""The link to a real server in this process: asked, cut, refused, resumed."""
+"""The link to a real server in the test's process: questions, lost connections, refusals and resumption."""
 
 import time
 from queue import SimpleQueue
@@ -18,7 +18,7 @@ from tests.racing import QUESTION, linked
 
 
 class Asked:
-    """A question over the link, and what became of it so far."""
+    """A question sent over the link, and its events so far."""
 
     def __init__(self, link: Link, credit: int = 200) -> None:
         self.events: SimpleQueue[RequestEvent] = SimpleQueue()

@@ -1,4 +1,4 @@
-"""For how long a server that broke the protocol is left alone."""
+"""How long a server that broke the protocol is not contacted."""
 
 import stat
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What of an answer written together is counted as having left the device."""
+"""Which tokens of a joint answer are counted as sent from the device."""
 
 from device_app.companion.link.request import SentTokens
 from shared.protocol import messages as m

@@ -1,4 +1,4 @@
-"""Logs read in pages, day by day: everything once, whatever happens between two pages."""
+"""Logs read in pages, day by day: every entry once, whatever changes between two pages."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -17,7 +17,9 @@ def entry(number: int, hours: float) -> Entry:
 
 
 def lister(log: Callable[[], Sequence[Entry]]) -> Callable[[int, int], tuple[Sequence[Entry], int]]:
-    """A log that is listed as phones do: the newest entries are skipped, and a page is the oldest first."""
+    """A log that is listed as on phones: `skip` counts from the newest entry, and a page begins with its
+    oldest entry.
+    """
 
     def listed(skip: int, most: int) -> tuple[Sequence[Entry], int]:
         page = log()[::-1][skip : skip + most][::-1]

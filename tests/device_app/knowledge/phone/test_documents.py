@@ -1,4 +1,4 @@
-"""What a phone prints as documents: chats, calls, contacts; nothing of it is believed."""
+"""A phone's output converted to documents: chats, calls and contacts; all fields are validated."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reading a phone's sources into the store: what is new, what is older, after a kill, and when consent ends."""
+"""Reading a phone's sources into the store: newer and older entries, after a kill, and after consent is withdrawn."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,9 @@ NOW = datetime(2026, 8, 13, 12)
 
 
 def message(place: int, **other: Any) -> dict[str, Any]:
-    """The message at this place: there are five in a day, from two people; a larger number is newer."""
+    """Return the message with the number `place`, in the format of `termux-sms-list`: five a day, from two people,
+    ascending in time.
+    """
     at = NOW + timedelta(hours=place * 4.8)
     thread = place % 2
     return {
@@ -43,7 +45,7 @@ def message(place: int, **other: Any) -> dict[str, Any]:
 
 
 class Log:
-    """A phone's messages and contacts, and what was asked of it."""
+    """A fake phone with messages and contacts, which records the requests for pages."""
 
     def __init__(self, count: int) -> None:
         self.messages = [message(-number) for number in range(count)]
@@ -95,6 +97,24 @@ def test_all_messages_are_read_and_then_only_new_ones(device: Device) -> None:
     assert len(log.asked) == 1
     assert stored(device) == bodies(log)
     assert run(device, log).report.documents == 0
+
+
+def test_a_log_that_was_empty_at_first_is_read_later(device: Device) -> None:
+    log = Log(0)
+    run(device, log)
+    log.messages = [message(0)]
+    run(device, log)
+    assert stored(device) == bodies(log)
+
+
+def test_a_message_deleted_on_the_phone_goes_if_it_is_of_the_newest_three_days(device: Device) -> None:
+    log = Log(40)
+    run(device, log)
+    gone = {each["body"] for each in (log.messages[3], log.messages[9])}
+    log.messages = [each for each in log.messages if each["body"] not in gone]
+    old = log.messages.pop()["body"]
+    run(device, log)
+    assert stored(device) == bodies(log) | {old}
 
 
 def test_filters_find_a_person_and_days(device: Device) -> None:

@@ -1,4 +1,4 @@
-"""Writes a file and reads it."""
+"""A fixture that writes a file and reads it with the reader for its type."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ Read = Callable[..., list[Document]]
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """Documents of a file with this name and content."""
+    """Reads a file with the given name and content, and returns its documents."""
 
     def documents(name: str, content: str | bytes, **options: Any) -> list[Document]:
         path = tmp_path / name

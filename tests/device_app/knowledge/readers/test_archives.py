@@ -1,4 +1,4 @@
-"""Archives that would unpack to too much, or that are no archives."""
+"""Archives that would unpack to too much data, and files that are not valid archives."""
 
 import io
 import random
@@ -34,7 +34,7 @@ ENTITIES = (
 
 
 def changed(name: str, members: Mapping[str, bytes]) -> bytes:
-    """The file of that name with other or further members."""
+    """Return the archive `name` with some of its members replaced or added."""
     result = io.BytesIO()
     with (
         zipfile.ZipFile(FILES / name) as before,
@@ -98,13 +98,13 @@ def test_what_office_encrypts_is_named(read: Read, kind: str) -> None:
 
 
 def sheet(rows: str) -> bytes:
-    """A workbook with these rows in the place of its first sheet's."""
+    """Return an Excel workbook whose first sheet consists of these rows."""
     start = "<worksheet xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'><sheetData>"
     return changed("openpyxl.xlsx", {"xl/worksheets/sheet1.xml": f"{start}{rows}</sheetData></worksheet>".encode()})
 
 
 def table(rows: str) -> bytes:
-    """An OpenDocument spreadsheet with these rows in the place of its own."""
+    """Return an OpenDocument spreadsheet that consists of these rows."""
     with zipfile.ZipFile(FILES / "odfpy.ods") as archive:
         content = archive.read("content.xml").decode()
     first, last = content.index("<table:table-row"), content.index("</table:table>")

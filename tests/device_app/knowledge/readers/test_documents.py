@@ -20,7 +20,7 @@ CORE = """<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package
 
 
 def pdf(*pages: str) -> bytes:
-    """A PDF by hand: a page of lines each."""
+    """Return a PDF made by hand, with one page for each list of lines."""
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -47,7 +47,7 @@ def pdf(*pages: str) -> bytes:
 
 
 def docx(body: str, **members: str) -> bytes:
-    """A Word file by hand: the least that is one."""
+    """Return a minimal Word file."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         document = f'<?xml version="1.0"?><w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>'

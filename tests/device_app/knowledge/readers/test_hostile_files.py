@@ -1,4 +1,4 @@
-"""Whatever a file holds, reading it gives documents or a reason."""
+"""Reading a file with any content gives documents or a reason why not."""
 
 import io
 import zipfile
@@ -104,7 +104,7 @@ HOSTILE = st.sampled_from(
         *(b"\\bin9", b"\\u", b"{\\*", b"repeated='1e9'", b"r='0'", b"t='s'", b"..", b"<!DOCTYPE a [<!ENTITY b 'c'>]>"),
     ]
 )
-"""A word or two of each format's grammar in the wrong place."""
+"""Short pieces of each format's syntax, inserted in wrong places."""
 
 
 RELATION = "<Relationship Id='{}' Type='/{}' Target='{}'/>"
@@ -154,7 +154,7 @@ ARCHIVES: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def packed(suffix: str, document: bytes) -> bytes:
-    """The file: in an archive, what is damaged is the markup inside."""
+    """Return the file with the damaged document; in an archive, the document is the markup inside."""
     if suffix not in ARCHIVES:
         return document
     archive = io.BytesIO()

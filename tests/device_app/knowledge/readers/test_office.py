@@ -1,4 +1,4 @@
-"""What office files hold beside paragraphs and cells, in files made by hand."""
+"""What office files contain in addition to paragraphs and cells, in files made by hand."""
 
 import io
 import zipfile

@@ -1,4 +1,7 @@
-"""Files as programs write them: each kind by LibreOffice and by another. `files/recipe` made them."""
+"""Files written by real programs: each kind by LibreOffice and by a second program.
+
+The script `files/recipe` made them.
+"""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""When the entries of a calendar take place, and what is said of those that cannot be worked out."""
+"""When calendar entries take place, and the reports about entries whose times cannot be computed."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ VIENNA = (
 
 @pytest.fixture(autouse=True)
 def in_the_middle_of_europe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Where the device is."""
+    """Set the device's time zone to Central Europe."""
     with monkeypatch.context() as changed:
         changed.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
         time.tzset()
@@ -32,7 +32,7 @@ def in_the_middle_of_europe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def omitted() -> list[str]:
-    """What the reader left out."""
+    """Return what the reader left out of a calendar."""
     return []
 
 

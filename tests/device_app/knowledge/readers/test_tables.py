@@ -12,7 +12,7 @@ Read = Callable[..., list[Document]]
 
 @pytest.fixture(autouse=True)
 def field_size_limit() -> Iterator[None]:
-    """The limit is the process's."""
+    """Restore csv's limit afterwards, which is global in the process."""
     before = csv.field_size_limit()
     yield
     csv.field_size_limit(before)

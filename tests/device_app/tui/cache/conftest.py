@@ -1,4 +1,4 @@
-"""A store whose caches hold something: three weeks of questions, kept answers of every kind, attention states."""
+"""A store with full caches: three weeks of questions, cached answers of every kind, and cached KV states."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ Keep = Callable[..., int]
 
 @pytest.fixture
 def device(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    """The parts on the same home; rows are written a day before the app's clock."""
+    """A device over the app's data; its cached rows are dated a day before the app's clock."""
     monkeypatch.setattr("device_app.tui.cache.screen.LOOK_S", 3600.0)
     for module in (qa_entries, kv_slices):
         monkeypatch.setattr(module, "_now", lambda: (NOW - timedelta(days=1)).isoformat(timespec="microseconds"))
@@ -39,7 +39,7 @@ def device(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
 
 @pytest.fixture
 def keep(device: Device, record: Callable[..., dict[str, Any]]) -> Keep:
-    """Keep an answer, or without one a question that waits."""
+    """Store a cached answer or, without an answer, a question that waits for one."""
 
     def keep(question: str, answer: str = "", *, source: int = 1, origin: str = "predicted", uses: int = 0) -> int:
         entries, fingerprint = device.qa_bank.entries, device.options().fingerprint
@@ -70,7 +70,7 @@ def keep(device: Device, record: Callable[..., dict[str, Any]]) -> Keep:
 
 @pytest.fixture
 def life(device: Device, keep: Keep, notes: Path) -> Device:
-    """All that a screen can show."""
+    """A device with everything that the cache screen can show."""
     (notes / "ladder.md").write_text("# Ladder\n\nBen brings the ladder back after the weekend.")
     (notes / "garden.md").write_text("# Garden\n\nMarta planted tulips beside the shed.")
     assert run(["add", str(notes)], fake_device) == 0

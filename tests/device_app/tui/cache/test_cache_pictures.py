@@ -1,4 +1,4 @@
-"""The cache screen as a picture, on a phone, on a small and on a large terminal."""
+"""Pictures of the cache screen, on a phone's, a small and a large terminal."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ Steps = Callable[[Any, CacheScreen], Awaitable[None]]
 
 @pytest.fixture
 def looks(looks: Callable[..., bool]) -> Callable[..., bool]:
-    """Whether the cache screen, after some steps, looks as it did."""
+    """Returns a function that runs some steps, and compares a picture of the cache screen with the stored one."""
 
     def compare(size: tuple[int, int], steps: Steps | None = None, theme: str = "dark") -> bool:
         async def opened(person: Any) -> None:
@@ -33,13 +33,13 @@ def looks(looks: Callable[..., bool]) -> Callable[..., bool]:
 
 
 async def answers(person: Any, screen: CacheScreen) -> None:
-    """The list of answers."""
+    """Open the list of answers."""
     await person.presses("a")
     await person.until(lambda: screen._answers.list.option_count)
 
 
 async def whole(person: Any, screen: CacheScreen) -> None:
-    """The first of them, whole."""
+    """Open the first answer in full."""
     await answers(person, screen)
     await person.presses("enter")
     await person.until(lambda: "be used" in str(person.app.screen.query_one("#part-1", Static).content))

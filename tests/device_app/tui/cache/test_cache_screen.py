@@ -1,4 +1,4 @@
-"""The cache screen as a person uses it."""
+"""The cache screen, used by a simulated user."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ from storage.qa_entries import QAEntries
 
 
 async def opened(person: Any) -> CacheScreen:
-    """The screen, once it has read."""
+    """Open the cache screen, wait until it has read the caches, and return it."""
     await person.presses("ctrl+l")
     await person.until(lambda: "Space" in person.sees() or person.app.size.width < 100)
     screen = person.app.screen
@@ -32,14 +32,14 @@ async def opened(person: Any) -> CacheScreen:
 
 
 async def command(person: Any, text: str) -> None:
-    """What a typed command does."""
+    """Run a typed command."""
     action, given = parse(text)
     await person.app.perform(action.id, given)
     await person.pilot.pause()
 
 
 async def listed(person: Any, key: str) -> None:
-    """One of the two lists, once it has read."""
+    """Open one of the two lists by its key, and wait until it shows entries."""
     await person.presses(key)
     screen = person.app.screen
     await person.until(lambda: screen._kept(str(screen._switcher.current)).list.option_count)
@@ -231,7 +231,7 @@ async def test_work_ahead_here_fills_the_cache(person: Any, notes: Path, device:
 
 @pytest.fixture
 def endless(monkeypatch: pytest.MonkeyPatch) -> tuple[Event, Event]:
-    """Work ahead that goes on until it has to give way: when it began, when it ended."""
+    """Background work that goes on until it is asked to stop; records when it began and when it ended."""
     began, ended = Event(), Event()
 
     def work(give_way: Callable[[], bool]) -> Any:

@@ -1,4 +1,4 @@
-"""Bars in block characters."""
+"""Bar charts drawn with block characters."""
 
 import pytest
 from hypothesis import given

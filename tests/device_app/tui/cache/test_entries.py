@@ -1,4 +1,4 @@
-"""What is said of a kept question."""
+"""How a cached question is described."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from storage.qa_entries import Entry
 
 
 def entry(kind: Any, *titles: str) -> Entry:
-    """A kept question whose answer was drawn from these."""
+    """Return a cached question of the given kind whose answer has sources with these titles."""
     record = {"sources": [{"title": title} for title in titles]}
     at = "2026-11-21T10:00:00+00:00"
     return Entry(1, "Who?", "", "fake", kind, "Petra.", record, False, 0, 1.0, 9, 0, at, at)

@@ -1,4 +1,4 @@
-"""Which questions are suggested, and what is said to lie ahead."""
+"""Which questions are suggested, and how the planned background work is described."""
 
 import json
 import os

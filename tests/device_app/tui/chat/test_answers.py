@@ -1,4 +1,4 @@
-"""Answers as a person sees them: written, stopped, made again, and what stands behind them."""
+"""Answers in the chat: while they are generated, stopped or regenerated, and their sources."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from tests.devices import fake_device
 
 @pytest.fixture
 def gate(person: Any) -> Iterator[Event]:
-    """Where a model waits after its first letters, until it is set."""
+    """An event for which the fake model waits after its first letters."""
     opened = Event()
 
     class Waiting(FakeEngine):

@@ -1,4 +1,4 @@
-"""The composer: what is typed, which commands are offered, and what a key means in it."""
+"""The chat's input field: typing, the commands that it offers, and the meaning of keys in it."""
 
 import time
 from functools import partial

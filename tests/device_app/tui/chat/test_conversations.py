@@ -1,4 +1,4 @@
-"""Conversations: gone on with, searched, listed and read back, exported, forgotten."""
+"""Conversations in the chat: continued, searched, listed, opened, exported and deleted."""
 
 import json
 from pathlib import Path

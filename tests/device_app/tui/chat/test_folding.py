@@ -1,4 +1,6 @@
-"""A long answer: what is far from the view is blank, and is there again when it is scrolled to."""
+"""A long answer: parts far from the visible area are not rendered, and are rendered again when they are scrolled into
+view.
+"""
 
 import asyncio
 from typing import Any
@@ -152,7 +154,7 @@ async def test_an_answer_that_grows_stays_few_widgets(person: Any, monkeypatch: 
 async def test_a_long_answer_is_there_in_another_width(
     person: Any, store: ConversationStore, record: Any, width: int, waits_s: tuple[float, float]
 ) -> None:
-    """However late the layout is: what is folded is decided a tenth of a second after a change, or after the layout."""
+    """Which parts are rendered is decided 0.1 s after a change or after the layout, however late the layout is."""
     store.write(store.begin("What?").id, LONG, record("", LONG))
     async with person.at():
         await opened(person)

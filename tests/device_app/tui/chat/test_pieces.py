@@ -1,4 +1,4 @@
-"""An answer's Markdown in pieces: nothing is lost, and none is heavy that could be cut."""
+"""The Markdown of an answer is divided into pieces: no text is lost, and no piece that can be divided is long."""
 
 import pytest
 from hypothesis import given

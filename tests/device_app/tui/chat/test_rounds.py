@@ -1,4 +1,4 @@
-"""What a server looks up for an answer, while it answers and behind that."""
+"""The server's rounds of retrieval for an answer, before and after it begins to write."""
 
 from datetime import UTC, datetime
 from pathlib import Path

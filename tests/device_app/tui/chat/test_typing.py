@@ -1,4 +1,6 @@
-"""Reading while a question is typed: keys go first, Enter ends it and uses it, and nothing but states is written."""
+"""Prefilling while a question is typed: keys have priority, Enter ends it and uses its result, and it stores nothing
+but KV states.
+"""
 
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -25,13 +27,14 @@ from storage.database import Database
 from storage.paths import Paths
 from tests.device_app.tui.conftest import DRILL, burst
 from tests.devices import fake_device
+from tests.faults import until
 
 WAITS = Conditions()
 
 
 @pytest.fixture(autouse=True)
 def idle_device(monkeypatch: pytest.MonkeyPatch) -> Callable[[Conditions], None]:
-    """What the sensors say: nothing, unless a test says otherwise."""
+    """Sensors that know nothing, unless a test says otherwise."""
 
     def says(conditions: Conditions) -> None:
         monkeypatch.setattr("device_app.system.conditions.Sensors.read", lambda _: conditions)
@@ -41,7 +44,7 @@ def idle_device(monkeypatch: pytest.MonkeyPatch) -> Callable[[Conditions], None]
 
 
 class Gated(FakeEngine):
-    """An engine that counts its prefills, and waits in each while its gate is closed."""
+    """A fake engine that counts its prefills, and waits in each of them while its gate is closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +66,7 @@ def engine(person: Any) -> Iterator[Gated]:
 
 
 def tables(paths: Paths) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table but those of attention states."""
+    """Return every row of every table except those of KV states."""
     database = Database(paths.database)
     names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'kv_slices'")
     rows = {name: database.execute(f'SELECT * FROM "{name}"') for (name,) in names}
@@ -252,6 +255,27 @@ async def test_what_is_read_for_an_answer_that_fails_is_counted(
     counted = Counters(database).all()
     database.close()
     assert counted["typed_passages"] == counted["typed_in_vain"] >= 1
+
+
+@pytest.mark.parametrize("how", ["closed", "settings"])
+async def test_what_is_read_for_a_question_that_is_never_sent_is_counted(
+    person: Any, notes: Path, paths: Paths, engine: Gated, how: str
+) -> None:
+    def counted() -> dict[str, float]:
+        database = Database(paths.database)
+        counters = Counters(database).all()
+        database.close()
+        return counters
+
+    async with person.at():
+        await types(person, DRILL)
+        await person.until(lambda: slices(paths))
+        if how == "settings":
+            person.app.parts.answers.reopen()
+            await person.until(lambda: "typed_passages" in counted())
+            await person.pilot.press("ctrl+u")
+    until(lambda: "typed_passages" in counted())
+    assert counted()["typed_passages"] == counted()["typed_in_vain"] >= 1
 
 
 async def test_a_question_from_elsewhere_is_not_the_typed_one(

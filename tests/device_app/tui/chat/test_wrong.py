@@ -1,4 +1,4 @@
-"""Marking an answer as wrong in the app, and files that changed behind one."""
+"""Marking an answer as wrong in the app, and answers whose files have changed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A person's home with folders in it, an embedder that can be held up, and what many tests wait for."""
+"""A home folder with files, an embedder that a test can stop for a while, and helpers that wait for the app."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -29,7 +29,7 @@ def me(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Held:
-    """An embedder that waits before a text with the word, until it is let go."""
+    """A fake embedder that waits before it embeds a text with `word`, until `go` is set."""
 
     fingerprint, dimensions = FakeEmbedder.fingerprint, FakeEmbedder.dimensions
 
@@ -46,7 +46,7 @@ class Held:
 
 @pytest.fixture
 def held(person: Any) -> Iterator[Held]:
-    """Reading stops at the drill until `go` is set."""
+    """Let the reading of files wait at the note about the drill until `go` is set."""
     embedder = Held("borrowed the blue drill. She")
     person.make = partial(fake_device, embedder=lambda: embedder)
     yield embedder
@@ -54,12 +54,12 @@ def held(person: Any) -> Iterator[Held]:
 
 
 async def opened(person: Any, rows: int = 1) -> Any:
-    """The screen, with so many rows at least."""
+    """Open the knowledge screen, wait until it lists at least `rows` rows, and return it."""
     await person.presses("ctrl+k")
     await person.until(lambda: len(getattr(getattr(person.app.screen, "_listing", None), "rows", ())) >= rows)
     return person.app.screen
 
 
 async def phase(person: Any, expected: Phase) -> None:
-    """Wait until reading is there."""
+    """Wait until the app's reading of files is in the phase `expected`."""
     await person.until(lambda: person.app.reading.phase is expected)

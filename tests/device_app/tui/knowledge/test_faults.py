@@ -1,4 +1,4 @@
-"""What may go wrong around files: full disks, hostile names, folders that vanish, broken settings."""
+"""Faults around files in the app: full disks, malicious names, folders that vanish, damaged settings."""
 
 import os
 from pathlib import Path

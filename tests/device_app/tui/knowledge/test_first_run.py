@@ -1,4 +1,6 @@
-"""The first run: a folder is chosen by a key or typed, read before the person's eyes, and asked about by a key."""
+"""The first run of the app: choosing a folder by a key or by typing it, watching it being read, and asking a first
+question.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,7 @@ from device_app.tui.knowledge.reading import Phase
 
 
 async def read(person: Any) -> None:
-    """Wait until what is being read has been."""
+    """Wait until all files have been read."""
     await person.until(lambda: person.app.reading.phase is Phase.DONE)
 
 

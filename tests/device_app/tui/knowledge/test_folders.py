@@ -1,4 +1,4 @@
-"""Folders and their files as lists: looked at, added to, filtered, read by the page."""
+"""Folders and their files as lists: viewed, extended, filtered, loaded page by page."""
 
 import asyncio
 import time

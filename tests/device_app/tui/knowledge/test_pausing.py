@@ -1,4 +1,4 @@
-"""Reading while the person goes on: it pauses, gives way, waits, and goes on from there."""
+"""Reading files while the user uses the app: it pauses, lets questions go first, and continues where it stopped."""
 
 import os
 from functools import partial

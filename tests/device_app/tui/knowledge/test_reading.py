@@ -1,4 +1,6 @@
-"""What is decided and worded without a screen: paces, lines, paths, which questions are offered."""
+"""Decisions and texts about the reading of files that need no screen: speeds, status lines, paths, and suggested
+questions.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,6 @@
-"""Folders and files are forgotten after a yes: what goes, what stays, what is offered then."""
+"""Removing folders and files from the store after a confirmation: what is deleted, what stays, and what is offered
+afterwards.
+"""
 
 from pathlib import Path
 from typing import Any

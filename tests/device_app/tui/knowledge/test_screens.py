@@ -1,4 +1,4 @@
-"""The knowledge and the first run as pictures, on a phone, on a small and on a large terminal."""
+"""Pictures of the knowledge screen and of the first run, on a phone's, a small and a large terminal."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ QUESTIONS = (
 
 @pytest.fixture(autouse=True)
 def still(me: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is always the same moment."""
+    """Stop the clock, so that the pictures are always the same."""
     monkeypatch.setattr(knowledge, "_now", lambda: "2026-11-21T10:00:00+00:00")
 
 

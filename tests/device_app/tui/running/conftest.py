@@ -1,4 +1,6 @@
-"""The app in a process on a terminal, with a fake model, hurried looks, and a command by which something befalls it."""
+"""The app in a process on a terminal, with a fake model, frequent checks of its liveness, and a command that runs test
+code.
+"""
 
 import os
 import sys
@@ -34,14 +36,14 @@ run.run = lambda *given: (begun(), opened(*given))[1]
 from device_app.cli import main; main(partial(fake_device, engine=lambda: loads()))
 """
 BEFALL = "/theme\r"
-"""What is typed for something to befall the app."""
+"""The keys of the command that runs the code `befall` of the test inside the app."""
 
 Start = Callable[..., Any]
 
 
 @pytest.fixture
 def start(terminal: Start) -> Start:
-    """Starts the app; `befall` is what a typed command does to it, `preparation` what happens before it opens."""
+    """Starts the app. The code `preparation` runs before the app opens; the code `befall` runs when BEFALL is typed."""
 
     def started(befall: str = "pass", preparation: str = "pass", **size: int) -> Any:
         program = PROGRAM.format(befall=befall, begun=preparation)

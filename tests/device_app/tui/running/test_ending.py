@@ -1,4 +1,4 @@
-"""SIGTERM, SIGHUP, a closed terminal and ^q end the app whatever it is doing; terminal and store are whole."""
+"""SIGTERM, SIGHUP, a closed terminal or Ctrl-Q end the app, whatever it is doing; terminal and store are undamaged."""
 
 import signal
 import time
@@ -15,7 +15,7 @@ Start = Callable[..., Any]
 
 PROMPT = "sk about your files"
 UNSEEN = "from device_app.tui.running import pumps; pumps.died = lambda _: None; ending.LOOP_LOOKS = 1_000_000"
-"""The watch looks away: what ends the app is what is asked for."""
+"""Code that turns off the check for a hung app, so that only the tested signal or key ends it."""
 
 CLOSING = """
     import sys
@@ -26,7 +26,7 @@ CLOSING = """
         app.parts.close()
     JackdawApp.on_unmount = closes
 """
-"""The app takes some time to close, and shows when."""
+"""Code that makes the app take some time to close, and print when it begins and ends closing."""
 
 MOMENTS = {
     "the import": ("pass", "[time.sleep(0.05) for _ in range(10_000)]", "opening …", ""),
@@ -43,7 +43,10 @@ MOMENTS = {
 }  # fmt: skip
 _LONG = [pytest.mark.long]
 STUCK = ("a deaf screen", "an event loop that spins", "a deaf app", "a stuck event loop")
-"""What is waited for for seconds: the plain run has the first two ended by the key, the others by a signal."""
+"""The cases in which ending the app takes seconds.
+
+The default run ends the first two by the key and the others by a signal.
+"""
 
 
 def _at(start: Start, moment: str) -> Any:

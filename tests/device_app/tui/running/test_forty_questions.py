@@ -18,15 +18,17 @@ Start = Callable[..., Any]
 
 SIZES = ((40, 20), *(pytest.param(*size, marks=pytest.mark.long) for size in ((80, 24), (120, 40))))
 ECHO_S = 3.0
-"""In which a key has to be seen: far more than it takes on a loaded machine, and nothing beside a freeze."""
+"""The time within which a key must be seen: more than a loaded machine needs, and far less than a freeze lasts."""
 ANSWER_S = 30.0
 
 PROMPT = "sk about your"
 LETTERS = "ξψζδφβγλθ"
-"""Nothing else on the screen holds them: what shows one is the echo of its key."""
+"""Letters that appear nowhere else on the screen, so that a letter shown is the echo of its key."""
 
 TOPICS = ("quay", "loft", "ferry", "orchard", "cellar", "belfry", "jetty", "paddock")
-"""The file about the first says one thing, the file about the second two, and so on."""
+"""The topics of the files: the file about the first topic has one statement, the file about the second has two, and so
+on.
+"""
 
 QUOTED = tuple((f"What was said about the {topic}?", f"{topic}{count}") for count, topic in enumerate(TOPICS, 1))
 NOTHING = "nothing found"
@@ -58,7 +60,7 @@ QUESTIONS = (
     ("**bold** `code` <b>html</b> [link](http://localhost)", NOTHING),
     ("Who has the blue drill, then?", "Petra"),
 )
-"""What is typed, and what the app then shows that the typed text does not hold."""
+"""Pairs of a typed question and a text that the app shows for it, which the question does not contain."""
 
 COMMANDS = (
     ("/regen", "Petra"),
@@ -76,12 +78,12 @@ assert not any(awaited in typed for typed, awaited in INPUTS)
 
 ASKED = [typed.removeprefix(PASTE).removesuffix(END_OF_PASTE).strip() for typed, _ in QUESTIONS]
 WINDOWS = ("/why", "/sources 1", "/conversations tuesday")
-"""What opens a window, in which letters are keys."""
+"""Commands that open a window in which letters are keys rather than text."""
 
 
 @pytest.fixture
 def life(notes: Path, tmp_path: Path) -> None:
-    """Files that hold answers of every kind."""
+    """Add files with answers of every kind."""
     folder = tmp_path / "talks"
     folder.mkdir()
     for count, topic in enumerate(TOPICS, 1):
@@ -93,13 +95,15 @@ def life(notes: Path, tmp_path: Path) -> None:
 
 
 class Typist:
-    """Types letters that are seen at once, questions and commands."""
+    """Types questions, commands and single letters, and checks that each letter is shown at once."""
 
     def __init__(self, app: Any, store: ConversationStore) -> None:
         self._app, self._store = app, store
 
     def asks(self, typed: str, awaited: str) -> None:
-        """Ask this, or have it answered anew; the answer is kept besides."""
+        """Type a question, or the command that answers it again; check that `awaited` is shown and that the answer is
+        stored.
+        """
         before = self._last_answered()
         self.enters(typed, awaited)
         end = time.monotonic() + ANSWER_S
@@ -107,7 +111,7 @@ class Typist:
         assert self._last_answered() > before, f"no answer is kept of {typed[:60]!r}"
 
     def enters(self, typed: str, awaited: str) -> None:
-        """Enter it, type while it is done and afterwards, see what comes of it, and clear what was typed."""
+        """Enter a line; type letters meanwhile and afterwards; check that `awaited` is shown, and clear the input."""
         self._types(LETTERS[:2])
         self._sees("\x15", PROMPT, ECHO_S)
         begin = len(self._app.written)

@@ -1,4 +1,4 @@
-"""When silence counts as frozen: looks that came in time, of something that waits or runs in circles."""
+"""When a silent part counts as frozen: checks answered in time, parts that wait, and parts that loop for ever."""
 
 from typing import Any
 

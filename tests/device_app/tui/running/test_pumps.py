@@ -1,4 +1,6 @@
-"""With a Textual that lacks the private names used here, the watch sees less and the app runs."""
+"""If Textual lacks the private names that the check for hung parts uses, the check detects less, and the app still
+runs.
+"""
 
 import signal
 import sys

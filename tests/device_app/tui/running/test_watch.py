@@ -1,4 +1,6 @@
-"""A dead or deaf message pump and a stuck event loop end the app, with words and a whole terminal; load does not."""
+"""A message pump that has died or does not react, and a stuck event loop, end the app with a message and a restored
+terminal; high load does not.
+"""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""The search screen: typed, narrowed, and opened at its place."""
+"""The search screen: typing a search, narrowing it, and opening a result."""
 
 import asyncio
 import subprocess

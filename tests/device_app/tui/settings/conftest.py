@@ -1,4 +1,4 @@
-"""A device whose memory and disk are known, with two models here and two to fetch."""
+"""A device whose free memory and disk space are known, with two models present and two that could be downloaded."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from models.catalog import Entry, Weights
 
 @pytest.fixture(autouse=True)
 def device(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Tells how much is free, in bytes."""
+    """Sets how many bytes of memory and disk are free."""
     here = {"smollm2-135m", "smollm2-135m-q4_1", "all-minilm-l6-v2"}
 
     def free(memory: int = 4_000_000_000, disk: int = 50_000_000_000) -> None:

@@ -1,4 +1,6 @@
-"""Models in the app: what each takes is told first; a fetch is seen, stopped, and survives its screen."""
+"""Models in the app: the download size and memory are shown first; a download can be watched and stopped, and survives
+leaving its screen.
+"""
 
 from collections.abc import Callable, Iterator
 from threading import Event
@@ -12,7 +14,7 @@ from storage.paths import Paths
 
 
 async def opened(person: Any, name: str = "") -> Any:
-    """The screen, with its models read."""
+    """Open the models screen, wait until it lists the models, and return it."""
     await person.sends(f"/model {name}".strip())
     await person.until(lambda: person.app.screen.PLACE == "models" and person.app.screen._shelf)
     await person.pilot.pause()
@@ -25,7 +27,7 @@ def used(paths: Paths) -> str:
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
-    """A fetch that is half done, until the event is set."""
+    """A download that stops half way until the event is set."""
     done = Event()
     real = Weights.pull
 

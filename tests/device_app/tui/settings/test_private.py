@@ -1,4 +1,4 @@
-"""What the person is told of what can leave."""
+"""What the app tells the user about which data may leave the device."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Settings and models as pictures, on a phone, on a small and on a large terminal."""
+"""Pictures of the settings and models screens, on a phone's, a small and a large terminal."""
 
 from collections.abc import Callable
 from threading import Event

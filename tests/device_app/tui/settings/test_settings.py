@@ -1,4 +1,6 @@
-"""Settings in the app: found by typing, explained, checked, written with the person's comments, in force at once."""
+"""Settings in the app: search by typing, explanations, checks, a file that keeps the user's comments, and immediate
+effect.
+"""
 
 from pathlib import Path
 from threading import Event
@@ -16,7 +18,7 @@ from tests.device_app.tui.conftest import DRILL
 
 
 async def opened(person: Any, words: str = "") -> Any:
-    """The screen, with its settings read."""
+    """Open the settings screen, wait until it lists the settings, and return it."""
     await person.sends(f"/settings {words}".strip())
     await person.until(lambda: person.app.screen.PLACE == "settings" and person.app.screen._all)
     await person.pilot.pause()
@@ -24,7 +26,7 @@ async def opened(person: Any, words: str = "") -> Any:
 
 
 async def typed(person: Any, text: str) -> None:
-    """Over what stands in the field."""
+    """Type a value in place of the field's, and press Enter."""
     await person.presses("ctrl+u", *text, "enter")
 
 
