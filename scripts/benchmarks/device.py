@@ -72,6 +72,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         figures[name] = {key: other[key] for key in ("ttft_ms", "prefill_tok_s", "decode_tok_s", "speedup_joined")}
     figures["bindings"] = compared.measure(folder.path(find("smollm2-135m")), arguments.threads, repeats)
     figures["termux"] = termux.measure(folder.folder, arguments.threads, max(repeats, 5))
+    figures["missed"] = figures["termux"].pop("missed")
     figures |= _start_up(folder, arguments.threads, repeats)
     return figures | torch_reuse.measure(folder, arguments.threads, max(repeats, 5))
 

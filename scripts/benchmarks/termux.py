@@ -1,8 +1,9 @@
 """Compares the time of `jackdaw ask` for a cached answer on a simulated phone (`tests/termux.py`, an environment as in
-Termux) with the time on a laptop. Each has a home of its own with the same files and the same cached answer. The
-processes of both alternate.
+Termux) with the time on a laptop, and measures the memory of a new answer on the phone. Each has a home of its own with
+the same files and the same cached answer. The processes of both alternate.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -17,6 +18,8 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
+import psutil
+
 from scripts.places import CannotRun
 from storage.paths import HOME_VARIABLE, Paths
 from tests.termux import ROOT, Phone
@@ -24,6 +27,9 @@ from tests.termux import ROOT, Phone
 QUESTION = "Who has Runa's blue drill?"
 MOST = 1.2
 """The most time that a cached answer may take on the simulated phone, as a multiple of the time on a laptop."""
+
+MOST_MB = 420
+"""The most memory, in MB, that a process which writes an answer with the default model may take on the phone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,8 @@ class _Home:
 
 def measure(weights: Path, threads: int, repeats: int) -> dict[str, Any]:
     """Return medians of `repeats` runs in each home: wall time, and processor time including that of started commands,
-    in ms; and the phone's times as multiples of the laptop's.
+    in ms; the phone's times as multiples of the laptop's; the most memory of a new answer on the phone, in MB; and the
+    names of the figures over their limits.
 
     `weights` is the folder of the default models' files. Raises CannotRun if a home caches no answer.
     """
@@ -58,6 +65,7 @@ def measure(weights: Path, threads: int, repeats: int) -> dict[str, Any]:
         for home in homes.values():
             _output(asked, home)
         runs: dict[str, list[tuple[float, float]]] = {name: [] for name in homes}
+        _, most = watched_answer(phone, QUESTION, own)
         for _ in range(repeats + 1):
             for name, home in homes.items():
                 runs[name].append(_kept(asked, home))
@@ -66,12 +74,34 @@ def measure(weights: Path, threads: int, repeats: int) -> dict[str, Any]:
         {name: statistics.median(run[part] for run in islice(values, 1, None)) for name, values in runs.items()}
         for part in range(2)
     )
+    ratio = wall["phone"] / wall["laptop"]
+    limits = {"wall_ratio": (ratio, MOST), "ask_mb": (most / 1e6, MOST_MB)}
     return {
         "wall_ms": {name: round(ms, 1) for name, ms in wall.items()},
         "cpu_ms": {name: round(ms, 1) for name, ms in cpu.items()},
-        "wall_ratio": round(wall["phone"] / wall["laptop"], 3),
+        "wall_ratio": round(ratio, 3),
         "cpu_ratio": round(cpu["phone"] / cpu["laptop"], 3),
+        "ask_mb": round(most / 1e6, 1),
+        "missed": [name for name, (figure, limit) in limits.items() if figure > limit],
     }
+
+
+def watched_answer(phone: Phone, question: str, own: Mapping[str, str]) -> tuple[dict[str, Any], int]:
+    """Ask the default model on the phone, under the settings `own`.
+
+    Return the answer as `jackdaw ask --json` prints it, and the most bytes of memory that its process took.
+    """
+    command, most = phone.command("ask", question, "--fresh", "--json", fakes=False), 0
+    with subprocess.Popen(
+        command, env={**phone.environment, **own}, cwd=phone.home, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        watched = psutil.Process(process.pid)
+        while process.poll() is None:
+            with contextlib.suppress(psutil.Error):  # it ends meanwhile
+                most = max(most, watched.memory_info().rss)
+            time.sleep(0.01)
+        assert process.stdout
+        return json.loads(process.stdout.read()), most
 
 
 def _kept(ask: list[str], home: _Home) -> tuple[float, float]:

