@@ -29,7 +29,7 @@ PERIOD_MS = 900_000
 
 _SCHEDULER, _CANCEL = "termux-job-scheduler", "--cancel"
 _MOST_SAID = 200  # characters of a command's output that a message quotes
-_WAIT_S = 20.0
+_WAIT_S = 10.0
 _SCHEDULED = re.compile(r"\bresponse 1\b")  # JobScheduler.RESULT_SUCCESS; a refusal has exit code 0, too
 
 Kind = Literal["systemd", "launchd", "termux"]
