@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -53,6 +54,7 @@ class FewPassages:
     def __init__(self, facts: Sequence[tuple[str, str]] = FACTS) -> None:
         self._facts = facts
         self._vectors = FakeEmbedder().embed([text for _, text in facts])
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="early-search")
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -80,7 +82,7 @@ class FewPassages:
         return []
 
     def look_ahead(self, vector: Vector, pipeline: str) -> EarlySearch:
-        return EarlySearch(self.search, vector)
+        return EarlySearch(self.search, vector, self._threads)
 
     def _passage(self, place: int, similarity: float) -> m.PublicPassage:
         title, text = self._facts[place]

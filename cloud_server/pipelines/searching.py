@@ -3,16 +3,12 @@ are read ahead (TeleRAG, section 4). Any thread may call, but only one at a time
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 from cloud_server.engine.jobs import Segments
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.steps import Inquiry, LookUp, Passages
-from cloud_server.retrieval.corpus import Ticket, Vector
+from cloud_server.retrieval.corpus import MOST_PROVISIONAL, Ticket, Vector
 from shared.protocol.messages import Ask, Pipeline
-
-MOST_PROVISIONAL: Final = 3
-"""The most passages that are prefilled for a question before its search is over."""
 
 
 class Searching:

@@ -1,7 +1,7 @@
 """The interface of a corpus of public passages, implemented with FAISS files and with Milvus."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ from shared.protocol.messages import PublicPassage
 
 Vector = npt.NDArray[np.float32]
 """A unit vector, shape (dimensions,)."""
+
+MOST_PROVISIONAL: Final = 3
+"""The most passages that are prefilled for a question before its search is over."""
 
 
 class Ticket(Protocol):

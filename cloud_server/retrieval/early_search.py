@@ -1,41 +1,57 @@
-"""The look-ahead for a corpus that cannot prefetch: it searches early and returns the hits as provisional passages.
+"""The look-ahead for a corpus that cannot prefetch: it searches near the text written so far, while the rest is being
+written, and returns the hits as provisional passages.
 
 Implements `Ticket`.
 """
 
 from collections.abc import Callable
+from concurrent.futures import CancelledError, Executor, Future
 
-from cloud_server.retrieval.corpus import Vector
+from cloud_server.retrieval.corpus import MOST_PROVISIONAL, Vector
 from shared.protocol.messages import PublicPassage
 
 
 class EarlySearch:
-    """A look-ahead that searches only when provisional passages are requested, and at most once for each vector."""
+    """A look-ahead that makes one early search, in one of the `threads`, as the service may take long to answer.
 
-    def __init__(self, search: Callable[[Vector, int], list[PublicPassage]], vector: Vector) -> None:
-        self._search, self._near = search, vector
-        self._last: tuple[bytes, int, list[PublicPassage]] | None = None
+    It is near the text written so far (`refine`). Without such a text it is near the question, and made only when
+    provisional passages are requested, because the search of the round before was near the same vector.
+    """
+
+    def __init__(self, search: Callable[[Vector, int], list[PublicPassage]], vector: Vector, threads: Executor) -> None:
+        self._search, self._near, self._threads = search, vector, threads
+        self._early: Future[list[PublicPassage]] | None = None
+        self._closed = False
 
     def starts(self) -> None:
         """Do nothing, as no times are learned."""
 
     def refine(self, vector: Vector) -> None:
-        """Replace the vector by that of the text written so far."""
-        self._near = vector
+        """Search near the text written so far, instead of near the question. Returns at once."""
+        self._drop()
+        self._early = self._threads.submit(self._search, vector, MOST_PROVISIONAL)
 
     def provisional(self, most: int) -> list[PublicPassage]:
-        """Return the passages nearest to the latest vector. Raises StoreError."""
-        return self.search(self._near, most)
+        """Return the early search's passages, but at most MOST_PROVISIONAL, once it is over; none after `close`. Raises
+        StoreError.
+        """
+        if self._closed:
+            return []
+        early = self._early = self._early or self._threads.submit(self._search, self._near, MOST_PROVISIONAL)
+        try:
+            return early.result()[:most]
+        except CancelledError:  # closed meanwhile
+            return []
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """Return the `most` passages nearest to a vector; if the last search was for the same vector and `most`, its
-        hits without another search. Raises StoreError.
-        """
-        asked = (vector.tobytes(), most)
-        if self._last is None or self._last[:2] != asked:
-            self._last = (*asked, self._search(vector, most))
-        return self._last[2]
+        """Return the `most` passages nearest to the question's final vector. Raises StoreError."""
+        return self._search(vector, most)
 
     def close(self) -> None:
-        """Drop the hits of the last search."""
-        self._last = None
+        """Drop the early search, also if it still waits for a thread."""
+        self._closed = True
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._early:
+            self._early.cancel()

@@ -6,6 +6,7 @@ index. A database holds one index. A connection is made only when it is first ne
 
 import logging
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -45,6 +46,9 @@ ids.
 
 _LOOK_S = 2.0
 """Seconds between two checks whether the head names another collection."""
+
+_EARLY = 4
+"""Early searches at once, for texts that are still being written; others wait, or are dropped with their text."""
 
 _ATTEMPTS = 5
 """Attempts to read a head and its metadata while another process replaces them."""
@@ -157,6 +161,7 @@ class MilvusCorpus:
         self._unreached = ""
         self._said = ""
         self._looking = Lock()
+        self._early = ThreadPoolExecutor(_EARLY, thread_name_prefix="early-search")
 
     @property
     def embedder(self) -> str:
@@ -207,7 +212,7 @@ class MilvusCorpus:
 
     def look_ahead(self, vector: Vector, pipeline: str) -> EarlySearch:  # noqa: ARG002  # Milvus reads what it likes
         """Return a look-ahead that only searches early, as the clusters are in Milvus and cannot be prefetched."""
-        return EarlySearch(self.search, vector)
+        return EarlySearch(self.search, vector, self._early)
 
     def refresh(self) -> None:
         """Check for a new index now. Raises NothingFound, StoreError, and UsageError if another embedder made the

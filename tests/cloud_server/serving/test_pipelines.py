@@ -9,9 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from cloud_server.pipelines.rewriting import HYDE_TOKENS
+from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.early_search import EarlySearch
 from shared.protocol import messages as m
-from tests.companion import FACTS, Phone, Serve, Served
+from tests.companion import FACTS, FewPassages, Phone, Serve, Served
 from tests.scripted import Scripted
 
 KENYA = "Which mountain of Africa is the second highest?"
@@ -190,6 +191,26 @@ def test_the_event_loop_waits_for_no_look_ahead_to_be_closed(serve: Serve, monke
     assert finished(phone, request).reason == "cancelled"
     until(lambda: bool(closing))
     assert all(name.startswith("reader") for name in closing), closing
+
+
+def test_a_service_that_cannot_prefetch_is_searched_while_the_text_is_written(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches: list[str] = []
+    search = FewPassages.search
+
+    def watched(corpus: FewPassages, vector: Vector, most: int) -> list[m.PublicPassage]:
+        searches.append(threading.current_thread().name)
+        return search(corpus, vector, most)
+
+    monkeypatch.setattr(FewPassages, "search", watched)
+    served = serve(Scripted({WRITES["hyde"]: MADE_UP * 9}, seconds=0.01))
+    phone = connected(served)
+    request = phone.asks(KENYA, pipeline="hyde")
+    finished(phone, request)
+    early, final = searches
+    assert early.startswith("early-search")
+    assert final.startswith("searcher")
 
 
 def test_a_device_that_is_cut_off_finds_the_rounds_when_it_comes_back(serve: Serve) -> None:
