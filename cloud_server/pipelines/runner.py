@@ -103,8 +103,8 @@ class Runner:
         writing = self._turn.draft(job)
         if writing is None:
             raise _Abandoned
-        if step.searched:
-            await self._read_ahead(writing, step.most // 2)
+        if step.searched or step.before_question:
+            await self._read_ahead(writing, step)
         done = await writing.end()
         if done is None:
             raise _Abandoned
@@ -112,14 +112,16 @@ class Runner:
         tokens = tuple(WrittenToken(token.token, token.text, token.probability) for token in writing.tokens)
         return Written(tokens, not done.cut, step.stops)
 
-    async def _read_ahead(self, writing: Writing, half: int) -> None:
-        """Read clusters ahead: near the last query, and again near the first half of the text once that half is
-        written.
+    async def _read_ahead(self, writing: Writing, step: Write) -> None:
+        """Read clusters ahead: near the last query, and again near the first half of a text that will be looked up,
+        once that half is written.
         """
         await self._turn.compute(self._searching.begin)
         await writing.reach(1)
         self._searching.starts()
-        await writing.reach(half)
+        if not step.searched:
+            return
+        await writing.reach(step.most // 2)
         if not writing.over:
             text = "".join(token.text for token in writing.tokens)
             await self._turn.compute(lambda: self._searching.refine(text))

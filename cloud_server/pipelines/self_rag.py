@@ -17,7 +17,7 @@ def self_rag(inquiry: Inquiry) -> Steps:
     The kept passages are sorted by the verdict's probability, highest first. If none are needed, the answer is written
     without passages.
     """
-    needed = yield from written(Write(prompts.needed(inquiry), VERDICT_TOKENS, ("\n",)))
+    needed = yield from written(Write(prompts.needed(inquiry), VERDICT_TOKENS, ("\n",), before_question=True))
     if needed.denies:
         return Answer(())
     [passages] = yield from looked_up(LookUp((inquiry.question,)))

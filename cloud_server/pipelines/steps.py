@@ -52,16 +52,18 @@ class WrittenToken:
 class Write:
     """A step: have the model write a text of up to `most` tokens, which ends before the first of `stops`.
 
-    `searched`: the text will be looked up, so the index may be read ahead near its first half. `accepted` are the
-    tokens of the device's answer that the text continues. `probabilities`: the pipeline needs the probability of each
-    token. `answers`: the text is part of the answer that the device gets and is sampled with the device's settings; all
-    other texts are greedy.
+    `searched`: the text will be looked up, so the index may be read ahead near its first half. `before_question`: the
+    question itself will be looked up, so the index may be read ahead near the question. `accepted` are the tokens of
+    the device's answer that the text continues. `probabilities`: the pipeline needs the probability of each token.
+    `answers`: the text is part of the answer that the device gets and is sampled with the device's settings; all other
+    texts are greedy.
     """
 
     prompt: Prompt
     most: int
     stops: tuple[str, ...] = ()
     searched: bool = False
+    before_question: bool = False
     probabilities: bool = False
     answers: bool = False
     accepted: tuple[int, ...] = ()

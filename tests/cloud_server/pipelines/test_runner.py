@@ -127,6 +127,12 @@ def test_each_round_is_read_ahead_for(corpus: WatchedCorpus) -> None:
     assert corpus.log.count("search") == 2
 
 
+def test_self_rag_reads_ahead_near_the_question_while_the_model_judges(corpus: WatchedCorpus) -> None:
+    judged = Scripted({"need facts": "Yes, it does.", "support this": "Yes."})
+    assert titles(retrieved(judged, corpus, "self_rag")) == ["Mountains"]
+    assert corpus.log == ["begin", "starts", "search", "close"]
+
+
 def test_plain_reads_nothing_ahead(corpus: WatchedCorpus) -> None:
     assert titles(retrieved(Scripted({}), corpus, "plain")) == ["Mountains"]
     assert corpus.log == []
