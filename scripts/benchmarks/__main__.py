@@ -74,7 +74,10 @@ def main() -> int:
     parser.add_argument(
         "--targets", metavar="A,B", help="dovetail: measure only these targets, such as 135m-q8_0,1.7b-q4_0"
     )
-    parser.add_argument("--only", metavar="A,B", help="disco, dragon: run only these parts, such as live")
+    parser.add_argument("--only", metavar="A,B", help="disco, dragon, telerag: run only these parts, such as live")
+    parser.add_argument(
+        "--questions", type=_positive, metavar="N", help="telerag: questions for its pipelines (default: 20)"
+    )
     parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
     arguments = parser.parse_args()
     if arguments.data and not arguments.data.is_dir():

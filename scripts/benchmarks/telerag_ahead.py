@@ -1,9 +1,9 @@
-"""Replays whole HyDE questions, with the passage written at a stated pace, and times the retrieval that remains once it
-is written.
+"""Replays questions whose queries are written by a model, at a stated pace, and times the retrieval that remains once
+they are written.
 
 `on_demand` reads clusters only when the search begins; `paper` reads the clusters nearest to the question ahead, as
 many as the budget of bytes allows; `progressive` leaves half of the budget for the clusters nearest to the half-written
-passage. Each search begins with nothing in memory. A slower disk is simulated by a limit on the benchmark's own reads;
+text. Each question begins with nothing in memory. A slower disk is simulated by a limit on the benchmark's own reads;
 the vector of the half-written output is computed beforehand, as it takes milliseconds.
 """
 
@@ -20,11 +20,11 @@ import numpy as np
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode
 from cloud_server.retrieval.opened import OpenIndex
-from cloud_server.retrieval.tickets import IndexTicket
+from cloud_server.retrieval.tickets import IndexTicket, SearchIndex
 from cloud_server.retrieval.versions import IndexMetadata
 from models.engine import Engine
 from scripts.benchmarks.telerag_cold import Search, drop_page_cache, mapped
-from scripts.benchmarks.telerag_data import TOKENS, Rewriting, written_by
+from scripts.benchmarks.telerag_data import TOKENS, Round, written_by
 from scripts.places import step
 from shared.protocol.messages import PublicPassage
 from storage.ivf import Ivf
@@ -32,9 +32,9 @@ from storage.ivf_files import Numbers, Vectors
 from storage.list_file import ListFile
 from storage.public_passages import PassageFiles
 
-TOKEN_S: Final = 0.015
-"""Seconds per token of the passage that a model writes for a HyDE question: those of the default model, on two cores
-with little other work.
+HYDE_S: Final = TOKENS * 0.015
+"""Seconds that a model writes at a HyDE question: as many per token as the default model takes on two cores with little
+other work.
 """
 
 DISKS: Final[Mapping[str, float]] = {"native": 0.0, "500": 500e6, "100": 100e6}
@@ -75,73 +75,116 @@ def opened(folder: Path, rate: float, memory: int = MEMORY) -> Ivf:
     return vectors
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Replay:
-    """The measurements of one replayed question."""
+    """The measurements of one replayed question, summed over its rounds: times in ms, clusters and bytes."""
 
-    retrieval_ms: float
-    total_ms: float
-    needed: int
-    ready: int
-    ahead: int
-    wasted: int
-    coverage: float
-    is_same: bool
+    retrieval_ms: float = 0.0
+    total_ms: float = 0.0
+    clusters: int = 0
+    clusters_ready: int = 0
+    needed: int = 0
+    ready: int = 0
+    ahead: int = 0
+    wasted: int = 0
+    is_same: bool = True
 
 
-def measured(folder: Path, asked: Sequence[Rewriting], disk: str, nprobe: int) -> dict[str, dict[str, Any]]:
-    """Return the figures by arm. For each question the arms run in turn, in rotating order."""
+def measured(
+    folder: Path, asked: Sequence[Sequence[Round]], disk: str, nprobe: int, seconds: float
+) -> dict[str, dict[str, Any]]:
+    """Return the figures by arm. Before each round of a question for which clusters may be read ahead, the model writes
+    for `seconds`. For each question the arms run in turn, in rotating order.
+    """
     rows: dict[str, list[Replay]] = {arm: [] for arm in ARMS}
     search = mapped(folder, 0)
-    for number, rewriting in enumerate(asked):
+    for number, rounds in enumerate(asked):
         arms = list(ARMS)
         for arm in arms[number % len(arms) :] + arms[: number % len(arms)]:
-            rows[arm].append(_replay(folder, rewriting, DISKS[disk], nprobe, ARMS[arm], search))
+            rows[arm].append(_replay(folder, rounds, DISKS[disk], nprobe, ARMS[arm], seconds, search))
     return {arm: _figures(replays) for arm, replays in rows.items()}
 
 
 def _replay(
-    folder: Path, rewriting: Rewriting, rate: float, nprobe: int, mode: LookaheadMode | None, faiss: Search
+    folder: Path,
+    rounds: Sequence[Round],
+    rate: float,
+    nprobe: int,
+    mode: LookaheadMode | None,
+    seconds: float,
+    faiss: Search,
 ) -> Replay:
-    vectors = opened(folder, rate)
-    index = OpenIndex(_FACTS, vectors, PassageFiles([]), nprobe)
+    """Replay all rounds of a question, the first with nothing in memory."""
+    index = OpenIndex(_FACTS, opened(folder, rate), PassageFiles([]), nprobe)
     hits: list[tuple[Numbers, Vectors]] = []
 
     def search(
         index: OpenIndex, asked: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None
     ) -> list[list[PublicPassage]]:
-        hits.extend(index.vectors.scan_many(probed or [index.probe(asked[0])], np.stack(asked), most))
-        return [[]]
+        probed = probed or [index.probe(vector) for vector in asked]
+        hits.extend(index.vectors.scan_many(probed, np.stack(asked), most))
+        return [[] for _ in asked]
 
-    seconds, times = TOKENS * TOKEN_S, GenerationTimes()
-    times.learn("hyde", seconds, is_refined=mode == "progressive")
-    ticket = IndexTicket(lambda: index, search, times, "hyde", mode or "paper")
-    started = time.perf_counter()
-    if mode:
-        ticket.begin(rewriting.question)
-        _until(started + seconds / 2)
-        ticket.refine(rewriting.half)
-        _until(started + seconds)
-    else:
-        started -= seconds  # nothing is read meanwhile, so that there is nothing to wait for
-    asked_at = time.perf_counter()
-    ticket.search(rewriting.output, FOUND)
-    ended = time.perf_counter()
-    ticket.close()
-    coverage = ticket.coverage
-    assert coverage
-    expected = faiss(vectors.probe(rewriting.output, nprobe), rewriting.output)
-    is_same = all(ours.tobytes() == theirs.tobytes() for ours, theirs in zip(hits[0], expected, strict=True))
-    return Replay(
-        (ended - asked_at) * 1000,
-        (ended - started) * 1000,
-        coverage.bytes,
-        coverage.bytes_ready,
-        coverage.bytes_ahead,
-        coverage.bytes_wasted,
-        coverage.ready / coverage.clusters,
-        is_same,
+    replay = Replay()
+    for each in rounds:
+        _replay_round(replay, index, each, mode, seconds, search)
+    expected = [faiss(index.probe(query), query) for each in rounds for query in each.queries]
+    replay.is_same = all(
+        ours.tobytes() == theirs.tobytes()
+        for pair in zip(hits, expected, strict=True)
+        for ours, theirs in zip(*pair, strict=True)
     )
+    return replay
+
+
+def _replay_round(
+    replay: Replay, index: OpenIndex, asked: Round, mode: LookaheadMode | None, seconds: float, search: SearchIndex
+) -> None:
+    size_of, is_ready = index.vectors.bytes_of, index.vectors.cache.is_ready
+    needed = sorted({cluster for query in asked.queries for cluster in index.needed(index.probe(query))})
+    before = set(filter(is_ready, needed))
+    first, rest = asked.queries[0], list(asked.queries)
+    ticket: IndexTicket | None = None
+    started = time.perf_counter()
+    if asked.near is not None:
+        if mode:
+            ticket, rest = _write(index, asked, mode, seconds, search), rest[1:]
+        else:
+            started -= seconds  # nothing is read meanwhile, so that there is nothing to wait for
+    ready = list(filter(is_ready, needed))
+    asked_at = time.perf_counter()
+    if ticket:
+        ticket.search(first, FOUND)
+    if rest:
+        search(index, rest, FOUND)
+    ended = time.perf_counter()
+    replay.retrieval_ms += (ended - asked_at) * 1000
+    replay.total_ms += (ended - started) * 1000
+    replay.clusters += len(needed)
+    replay.clusters_ready += len(ready)
+    replay.needed += sum(map(size_of, needed))
+    replay.ready += sum(map(size_of, ready))
+    if ticket:
+        ticket.close()
+        assert ticket.coverage
+        replay.ahead += ticket.coverage.bytes_ahead
+        used = sum(size_of(cluster) for cluster in ready if cluster not in before)
+        replay.wasted += ticket.coverage.bytes_ahead - used
+
+
+def _write(index: OpenIndex, asked: Round, mode: LookaheadMode, seconds: float, search: SearchIndex) -> IndexTicket:
+    """Wait while the model writes the queries, and read ahead meanwhile, as the server does."""
+    assert asked.near is not None
+    times = GenerationTimes()
+    times.learn("", seconds, is_refined=mode == "progressive" and asked.half is not None)
+    ticket = IndexTicket(lambda: index, search, times, "", mode)
+    started = time.perf_counter()
+    ticket.begin(asked.near)
+    _until(started + seconds / 2)
+    if asked.half is not None:
+        ticket.refine(asked.half)
+    _until(started + seconds)
+    return ticket
 
 
 def _until(moment: float) -> None:
@@ -156,7 +199,7 @@ def _figures(replays: Sequence[Replay]) -> dict[str, Any]:
         "retrieval_ms": round(float(np.median([replay.retrieval_ms for replay in replays])), 2),
         "total_ms": round(float(np.median([replay.total_ms for replay in replays])), 2),
         "mean_ms": round(mean(lambda replay: replay.retrieval_ms), 2),
-        "coverage": round(mean(lambda replay: replay.coverage), 4),
+        "coverage": round(mean(lambda replay: replay.clusters_ready / replay.clusters), 4),
         "bytes_needed": round(mean(lambda replay: replay.needed)),
         "bytes_ready": round(mean(lambda replay: replay.ready)),
         "bytes_ahead": round(mean(lambda replay: replay.ahead)),
@@ -178,11 +221,13 @@ def ratios(figures: Mapping[str, Mapping[str, Any]], rate: float) -> dict[str, f
         for kind, key in (("retrieval", "retrieval_ms"), ("total", "total_ms"))
     }
     if rate:
-        bars["on_demand_to_bandwidth"] = round(base["mean_ms"] / (base["bytes_needed"] / rate * 1000), 3)
+        read = base["bytes_needed"] - base["bytes_ready"]
+        bars["on_demand_to_bandwidth"] = round(base["mean_ms"] / (read / rate * 1000), 3)
         for arm in ("paper", "progressive"):
             own = figures[arm]
-            saved = base["mean_ms"] - own["mean_ms"]
-            bars[f"{arm}_saved_of_covered"] = round(saved / (own["bytes_ready"] / rate * 1000), 3)
+            saved, covered = base["mean_ms"] - own["mean_ms"], own["bytes_ready"] - base["bytes_ready"]
+            if covered > 0:
+                bars[f"{arm}_saved_of_covered"] = round(saved / (covered / rate * 1000), 3)
     return bars
 
 

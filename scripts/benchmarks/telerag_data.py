@@ -35,16 +35,23 @@ SAMPLE_PER_CLUSTER, BLOCK = 64, 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Rewriting:
-    """The vectors of a question, of the half-written output and of the whole output, each of shape (dimensions,)."""
+class Round:
+    """A round of retrieval: the vectors of its `queries`, shape (queries, dimensions).
 
-    question: Vectors
-    half: Vectors
-    output: Vectors
+    While the model writes the queries, the index is read ahead `near` a vector, and then near that of the
+    `half`-written text, each of shape (dimensions,). Without `near`, nothing is written before the round; without
+    `half`, the text was too short.
+    """
 
-    def anchored(self) -> "Rewriting":
-        """Return the rewriting with the outputs' vectors averaged with the question's, each with weight one half."""
-        return Rewriting(self.question, _unit(self.question + self.half), _unit(self.question + self.output))
+    near: Vectors | None
+    half: Vectors | None
+    queries: Vectors
+
+    def anchored(self) -> "Round":
+        """Return the round with the vectors of the texts averaged with `near`, each with weight one half."""
+        assert self.near is not None
+        half = None if self.half is None else _unit(self.near + self.half)
+        return Round(self.near, half, _unit(self.near + self.queries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ class Asked:
     passages: Vectors
     questions: Vectors
     texts: Sequence[str]
-    rewritings: Mapping[str, Sequence[Rewriting]]
+    rewritings: Mapping[str, Sequence[Round]]
 
 
 def real(arguments: Namespace, count: int, passages: int, questions: int) -> Asked:
@@ -104,10 +111,10 @@ def written_by(engine: Engine, question: str) -> str:
     return engine.detokenize(output).decode("utf-8", "replace")
 
 
-def _rewritings(embedder: Embedder, questions: Sequence[str], outputs: Sequence[str]) -> list[Rewriting]:
+def _rewritings(embedder: Embedder, questions: Sequence[str], outputs: Sequence[str]) -> list[Round]:
     halves = [output[: len(output) // 2] for output in outputs]
     vectors = embedder.embed([*questions, *halves, *outputs]).reshape(3, len(questions), -1)
-    return [Rewriting(*vectors[:, place]) for place in range(len(questions))]
+    return [Round(near, half, output[None]) for near, half, output in zip(*vectors, strict=True)]
 
 
 def _rows(data: Path, name: str, kind: str) -> list[dict[str, Any]]:

@@ -4,14 +4,14 @@ over time.
 Counts the clusters that real questions probe, without reading any.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from cloud_server.retrieval.grouping import group
-from scripts.benchmarks.telerag_data import Rewriting
+from scripts.benchmarks.telerag_data import Round
 from storage.hotness import DECAY
 from storage.ivf import Ivf
 from storage.ivf_files import Numbers, Vectors
@@ -25,17 +25,21 @@ Use = Callable[[Scores, Numbers, int], None]
 """A function that updates the clusters' scores, shape (clusters,), given a question's clusters and its number."""
 
 
-def overlap(vectors: Ivf, asked: Sequence[Rewriting], nprobe: int) -> dict[str, float]:
-    """Return the share of the `nprobe` clusters of the written passage that are among the 1, 2 and 4 times `nprobe`
-    clusters nearest to the question.
+def overlap(vectors: Ivf, rounds: Iterable[Round], nprobe: int) -> dict[str, float]:
+    """Return the share of the `nprobe` clusters of each query that are among the 1, 2 and 4 times `nprobe` clusters
+    nearest to the vector from which the look-ahead starts (the paper's equation 3.1); the mean over all queries. Rounds
+    without look-ahead do not count.
     """
     shares: dict[int, list[float]] = {times: [] for times in TIMES}
-    for rewriting in asked:
-        needed = set(vectors.probe(rewriting.output, nprobe).tolist())
-        near = vectors.probe(rewriting.question, TIMES[-1] * nprobe).tolist()
-        for times in TIMES:
-            shares[times].append(len(needed & set(near[: times * nprobe])) / len(needed))
-    return {str(times): round(float(np.mean(each)), 3) for times, each in shares.items()}
+    for each in rounds:
+        if each.near is None:
+            continue
+        near = vectors.probe(each.near, TIMES[-1] * nprobe).tolist()
+        for query in each.queries:
+            needed = set(vectors.probe(query, nprobe).tolist())
+            for times in TIMES:
+                shares[times].append(len(needed & set(near[: times * nprobe])) / len(needed))
+    return {str(times): round(float(np.mean(every)), 3) for times, every in shares.items() if every}
 
 
 def together(vectors: Ivf, questions: Vectors, nprobe: int) -> dict[str, float]:

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scripts.benchmarks import telerag_ahead
 from scripts.benchmarks.telerag_ahead import Limited, measured, ratios
 from scripts.benchmarks.telerag_bars import missed
 from scripts.benchmarks.telerag_codes import extended, halves, searched
 from scripts.benchmarks.telerag_cold import BLOCK, made_blocks, made_index, questions
-from scripts.benchmarks.telerag_data import Around, Rewriting
+from scripts.benchmarks.telerag_data import Around, Round
 from scripts.benchmarks.telerag_reuse import hit_rates, overlap, together
 from scripts.benchmarks.telerag_scale import write_index
 from storage.ivf import Ivf, clusters_for
@@ -40,9 +39,13 @@ def named(*clusters: int) -> Vectors:
 
 
 def test_overlap_is_of_the_clusters_nearest_to_the_question() -> None:
-    asked = [Rewriting(named(0, 1, 2, 3, 4, 5, 6, 7), named(0), named(0, 9, 2, 5))]
+    query = named(0, 9, 2, 5)
+    asked = [Round(named(0, 1, 2, 3, 4, 5, 6, 7), named(0), query[None]), Round(None, None, query[None])]
     assert overlap(Probing(), asked, 2) == {"1": 0.5, "2": 0.5, "4": 0.5}  # type: ignore[arg-type]  # what it uses
     assert overlap(Probing(), asked, 4) == {"1": 0.5, "2": 0.75, "4": 0.75}  # type: ignore[arg-type]  # the same
+    two = [Round(asked[0].near, None, np.stack([query, named(0, 1, 2, 3)]))]
+    assert overlap(Probing(), two, 4) == {"1": 0.75, "2": 0.875, "4": 0.875}  # type: ignore[arg-type]  # the same
+    assert overlap(Probing(), asked[1:], 4) == {}  # type: ignore[arg-type]  # the same
 
 
 def test_what_is_read_together_is_the_union() -> None:
@@ -82,11 +85,11 @@ def test_made_vectors_lie_around_real_ones() -> None:
 
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="drops the page cache")
-def test_a_replayed_question_in_each_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replayed_question_in_each_arm(tmp_path: Path) -> None:
     made_index(tmp_path / "index", 2000, "f16", 1)
-    monkeypatch.setattr(telerag_ahead, "TOKEN_S", 0.01)  # reads ahead wait for others on a busy machine
     near = questions(2)
-    figures = measured(tmp_path / "index", [Rewriting(near[0], near[0], near[0])] * 3, "500", 40)
+    asked = [Round(near[0], near[0], near[:1])]
+    figures = measured(tmp_path / "index", [asked] * 3, "500", 40, 0.6)  # reads ahead wait for others on a busy machine
     assert figures["on_demand"]["coverage"] == figures["on_demand"]["bytes_ahead"] == 0
     assert figures["paper"]["coverage"] == 1
     assert {arm["ids_same"] for arm in figures.values()} == {1}
@@ -94,6 +97,23 @@ def test_a_replayed_question_in_each_arm(tmp_path: Path, monkeypatch: pytest.Mon
     assert bars["on_demand_to_bandwidth"] > 0
     assert set(bars) >= {"paper_retrieval", "progressive_retrieval", "paper_total", "paper_saved_of_covered"}
     assert len(Ivf(tmp_path / "index")) == 2000
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="drops the page cache")
+def test_the_rounds_of_a_question_are_replayed_one_after_the_other(tmp_path: Path) -> None:
+    made_index(tmp_path / "index", 2000, "f16", 1)
+    near = questions(3)
+    asked = [Round(None, None, near[:1]), Round(near[1], None, near[1:]), Round(near[2], None, near[2:])]
+    figures = measured(tmp_path / "index", [asked], "native", 10, 0.3)
+    assert {arm["ids_same"] for arm in figures.values()} == {1}
+    demanded, ahead = figures["on_demand"], figures["paper"]
+    needed = {arm["bytes_needed"] for arm in figures.values()}
+    assert len(needed) == 1
+    assert 0 < demanded["bytes_ready"] < ahead["bytes_ready"]  # the last query needs what the one before it has read
+    assert demanded["bytes_ahead"] == 0
+    assert ahead["bytes_ahead"] >= ahead["bytes_wasted"] >= 0
+    assert min(arm["total_ms"] - arm["retrieval_ms"] for arm in figures.values()) >= 600
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="drops the page cache")
