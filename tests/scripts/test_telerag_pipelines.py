@@ -135,7 +135,7 @@ class Probing:
 def test_overlaps_are_of_written_queries(runs: Runs) -> None:
     figures = overlaps(Probing(), runs, 2)  # type: ignore[arg-type]  # what it uses
     assert set(figures) == {"hyde", "subquestion", "iter_retgen"}  # FLARE was sure of its text
-    assert figures["subquestion"] == {"1": 1.0, "2": 1.0, "4": 1.0, "queries": 2, "repeated": 0.0}
+    assert figures["subquestion"] == {"1": 1.0, "2": 1.0, "4": 1.0, "queries": 2, "repeated": 0.0, "paper": 0.632}
     assert figures["iter_retgen"]["repeated"] == 0.5  # the second draft is the first
 
 

@@ -106,6 +106,17 @@ def test_the_nearest_come_first_with_their_cosines(fill: Fill, uri: str, source:
     assert corpus.search(question, 0) == corpus.passages([]) == []
 
 
+def test_an_early_search_gives_what_a_search_gives(fill: Fill, uri: str, source: Write) -> None:
+    fill().build([source()])
+    corpus: Corpus = corpus_of(uri)
+    written = vector("The second highest mountain of Africa is Mount Kenya.")
+    ticket = corpus.look_ahead(vector("Danube"), "hyde")
+    ticket.refine(written)
+    assert ticket.provisional(2) == ticket.search(written, 2) == corpus.search(written, 2)
+    ticket.close()
+    assert ticket.provisional(2) == []
+
+
 def test_without_an_index_it_is_empty_until_there_is_one(fill: Fill, uri: str, source: Write) -> None:
     corpus = corpus_of(uri)
     with pytest.raises(NothingFound, match="index build"):
