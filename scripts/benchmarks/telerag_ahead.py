@@ -20,15 +20,16 @@ import numpy as np
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode
 from cloud_server.retrieval.opened import OpenIndex
+from cloud_server.retrieval.searcher import Hits
 from cloud_server.retrieval.tickets import IndexTicket, SearchIndex
 from cloud_server.retrieval.versions import IndexMetadata
 from models.engine import Engine
-from scripts.benchmarks.telerag_cold import Search, drop_page_cache, mapped
+from scripts.benchmarks.telerag_cold import drop_page_cache, mapped
 from scripts.benchmarks.telerag_data import TOKENS, Round, written_by
 from scripts.places import step
 from shared.protocol.messages import PublicPassage
 from storage.ivf import Ivf
-from storage.ivf_files import Numbers, Vectors
+from storage.ivf_files import Numbers
 from storage.list_file import ListFile
 from storage.public_passages import PassageFiles
 
@@ -98,25 +99,29 @@ def measured(
     """
     rows: dict[str, list[Replay]] = {arm: [] for arm in ARMS}
     search = mapped(folder, 0)
+    probe = Ivf(folder, 0).probe
     for number, rounds in enumerate(asked):
+        expected = [search(probe(query, nprobe), query) for each in rounds for query in each.queries]
         arms = list(ARMS)
         for arm in arms[number % len(arms) :] + arms[: number % len(arms)]:
-            rows[arm].append(_replay(folder, rounds, DISKS[disk], nprobe, ARMS[arm], seconds, search))
+            replay, hits = _replay(folder, rounds, DISKS[disk], nprobe, ARMS[arm], seconds)
+            replay.is_same = all(
+                ours.tobytes() == theirs.tobytes()
+                for pair in zip(hits, expected, strict=True)
+                for ours, theirs in zip(*pair, strict=True)
+            )
+            rows[arm].append(replay)
     return {arm: _figures(replays) for arm, replays in rows.items()}
 
 
 def _replay(
-    folder: Path,
-    rounds: Sequence[Round],
-    rate: float,
-    nprobe: int,
-    mode: LookaheadMode | None,
-    seconds: float,
-    faiss: Search,
-) -> Replay:
-    """Replay all rounds of a question, the first with nothing in memory."""
+    folder: Path, rounds: Sequence[Round], rate: float, nprobe: int, mode: LookaheadMode | None, seconds: float
+) -> tuple[Replay, list[Hits]]:
+    """Replay all rounds of a question, the first with nothing in memory. Return its figures but for `is_same`, and the
+    hits of its queries.
+    """
     index = OpenIndex(_FACTS, opened(folder, rate), PassageFiles([]), nprobe)
-    hits: list[tuple[Numbers, Vectors]] = []
+    hits: list[Hits] = []
 
     def search(
         index: OpenIndex, asked: Sequence[Vector], most: int, probed: Sequence[Numbers] | None = None
@@ -128,13 +133,7 @@ def _replay(
     replay = Replay()
     for each in rounds:
         _replay_round(replay, index, each, mode, seconds, search)
-    expected = [faiss(index.probe(query), query) for each in rounds for query in each.queries]
-    replay.is_same = all(
-        ours.tobytes() == theirs.tobytes()
-        for pair in zip(hits, expected, strict=True)
-        for ours, theirs in zip(*pair, strict=True)
-    )
-    return replay
+    return replay, hits
 
 
 def _replay_round(
