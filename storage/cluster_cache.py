@@ -254,7 +254,7 @@ class ClusterCache:
         """
         read = 0
         try:
-            self._file.read(memory, first, length)
+            self._file.read([memory], first, length)
             read = length
         finally:
             with self._changed:

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,8 @@ Offsets, lengths and memory of unbuffered reads have to be multiples of the disk
 a page.
 """
 
+MOST_PARTS: Final = 1024
+"""The most parts of memory that one system call fills (Linux's UIO_MAXIOV)."""
 
 _DIRECT = getattr(os, "O_DIRECT", 0)
 
@@ -47,8 +50,9 @@ class ListFile:
         if os.fstat(self._descriptor).st_size != size:
             raise self._damaged()
 
-    def read(self, memory: memoryview, first: int, length: int) -> None:
-        """Read `length` bytes or more from byte `first` on, in whole pages except at the file's end.
+    def read(self, parts: Sequence[memoryview], first: int, length: int) -> None:
+        """Read `length` bytes or more from byte `first` on into the parts, one after the other, in whole pages except
+        at the file's end. There are at most MOST_PARTS.
 
         Raises StoreCorrupt if the file is truncated, StoreError if it cannot be read.
         """
@@ -56,7 +60,7 @@ class ListFile:
         while done < length:
             was_direct = self._is_direct
             try:
-                count = os.preadv(self._descriptor, [memory[done:]], first + done)
+                count = os.preadv(self._descriptor, _rest(parts, done), first + done)
             except OSError as error:
                 if error.errno == errno.EINVAL and was_direct:
                     self._read_buffered()
@@ -80,6 +84,16 @@ class ListFile:
 
     def _damaged(self) -> StoreCorrupt:
         return StoreCorrupt(f"{self._path} is damaged or cut short. Build the index again.")
+
+
+def _rest(parts: Sequence[memoryview], done: int) -> list[memoryview]:
+    """Return the parts without their first `done` bytes."""
+    rest: list[memoryview] = []
+    for part in parts:
+        if done < len(part):
+            rest.append(part[done:])
+        done = max(done - len(part), 0)
+    return rest
 
 
 def _opened(path: Path) -> tuple[int, bool]:

@@ -134,7 +134,7 @@ def read_codes(held: Clusters, memory: int) -> RabitqCodes:
         raise UsageError(missing)
     file = ListFile(path, needed)
     data = _memory(path, pages(0, needed)[1])
-    file.read(data, 0, needed)
+    file.read([data], 0, needed)
     magic, vectors, code_bytes, check = _HEAD.unpack_from(data)
     is_whole = check == crc32(data[_HEAD.size : needed])
     if not is_whole or (magic, vectors, code_bytes) != (_MAGIC, len(held), _code_bytes(held)):

@@ -1,26 +1,27 @@
 """Reads clusters ahead of questions that will probably need them (TeleRAG, section 4.1).
 
 Reading ahead yields, between pieces, to reads that a question waits for; never evicts clusters that are pinned or were
-read for another question; and is limited to a rate and of low priority, as the model needs the processor. A cluster
-whose read fails here is read again on demand.
+read for another question; and is limited to a rate and of low priority, as the model needs the processor. Clusters that
+follow one another in the file are read at once, as each read costs processor time. A cluster whose read fails here is
+read again on demand.
 """
 
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Condition
 from typing import Final
 from weakref import WeakSet, ref
 
 from shared.memory import available
 from shared.priority import be_nice
-from storage.list_file import PAGE, ListFile
+from storage.coverage import Coverage, covered
+from storage.list_file import MOST_PARTS, PAGE, ListFile
 from storage.pacing import Throughput, TokenBucket
 from storage.pressure import LOOK_S, limit
-from storage.residents import Resident, Residents
+from storage.residents import Neighbours, Resident, Residents
 
 log = logging.getLogger(__name__)
 
@@ -37,28 +38,12 @@ kept 0.7 to 0.8 of its speed.
 
 READERS: Final = 2
 PIECE: Final = 128 * PAGE
-"""Bytes that are read between two checks whether reading ahead has to yield."""
+"""The most bytes that are read between two checks whether reading ahead has to yield, and of clusters read at once."""
 
 READ_COST: Final = 256_000
 """Bytes that are charged for each read in addition to the bytes read, for the processor time that a read of any size
 costs.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How much of the clusters that a question needed was in memory when it was searched.
-
-    `ready` of the `clusters`, with `bytes_ready` of their `bytes`, were in memory. `bytes_ahead` were read ahead for
-    the question; `bytes_wasted` of them were not needed.
-    """
-
-    clusters: int
-    ready: int
-    bytes: int
-    bytes_ready: int
-    bytes_ahead: int
-    bytes_wasted: int
 
 
 class AheadReader:
@@ -138,42 +123,61 @@ class AheadReader:
 
     def _work(self) -> None:
         while job := self._next():
-            asked, resident = job
-            size = self._fill(resident)
+            asked, neighbours = job
+            sizes = self._fill(neighbours)
             with self.changed:
-                self.bytes_read += size
+                self.bytes_read += sum(sizes)
                 question = asked()
-                if question and resident.cluster in question.held and not resident.is_demanded:
-                    question.note(resident.cluster, min(size, len(resident.bytes)))
-                elif not resident.is_demanded:
-                    self.bytes_wasted += size
-                on_arrival = question.on_arrival if question and resident.is_ready else None
+                for resident, size in zip(neighbours.residents, sizes, strict=True):
+                    if question and resident.cluster in question.held and not resident.is_demanded:
+                        question.note(resident.cluster, min(size, len(resident.bytes)))
+                    elif not resident.is_demanded:
+                        self.bytes_wasted += size
+                on_arrival = (question and question.on_arrival) or (lambda _: None)
+                arrived = [resident.cluster for resident in neighbours.residents if resident.is_ready]
                 del question
-            if on_arrival:
-                try:
-                    on_arrival(resident.cluster)
-                except Exception:  # an error in the callback does not end the reading
-                    log.exception("a callback for clusters that were read ahead failed")
+            try:
+                for cluster in arrived:
+                    on_arrival(cluster)
+            except Exception:  # an error in the callback does not end the reading
+                log.exception("a callback for clusters that were read ahead failed")
 
-    def _next(self) -> "tuple[ref[ReadAhead], Resident] | None":
-        """Return the next cluster, placed in memory, of the question for which the least was read so far; None if there
-        is none.
+    def _next(self) -> "tuple[ref[ReadAhead], Neighbours] | None":
+        """Return the next cluster of the question for which the least was read so far, and its neighbours, placed in
+        memory; None if there is none.
         """
         with self.changed:
             while waiting := [question for question in self._questions if question.waiting]:
                 question = min(waiting, key=lambda question: question.bytes_read)
-                cluster = question.waiting.popleft()
-                question.held.add(cluster)
+                cluster = next(iter(question.waiting))
                 if self.residents.get(cluster):
-                    continue
-                if resident := self._placed(cluster):
+                    question.hold(cluster)
+                elif resident := self._placed(cluster):
+                    question.hold(cluster)
+                    neighbours = self._with_neighbours(resident, question)
                     if question.waiting:
                         self.wake()
-                    return ref(question), resident  # weak, so that dropping the question ends the read
-                question.held.discard(cluster)
-                question.waiting.clear()
+                    return ref(question), neighbours  # weak, so that dropping the question ends the read
+                else:
+                    question.waiting.clear()
             self._running -= 1
             return None
+
+    def _with_neighbours(self, resident: Resident, question: "ReadAhead") -> Neighbours:
+        """Place the clusters beside a cluster in the file, too, as far as the question waits for them and a piece holds
+        them all.
+        """
+        placed, size = deque([resident]), resident.length
+        for step in (1, -1):
+            while (cluster := placed[-1 if step > 0 else 0].cluster + step) in question.waiting:
+                more = self.residents.extent(cluster)[1]
+                fits = size + more <= PIECE and len(placed) < MOST_PARTS and not self.residents.get(cluster)
+                if not fits or not (other := self._placed(cluster)):
+                    break
+                question.hold(cluster)
+                size += more
+                (placed.append if step > 0 else placed.appendleft)(other)
+        return Neighbours(tuple(placed))
 
     def _placed(self, cluster: int) -> Resident | None:
         if resident := self.residents.place(cluster, self._victims, self._is_spare):
@@ -184,39 +188,41 @@ class AheadReader:
     def _is_spare(self, cluster: int) -> bool:
         return not any(cluster in question.held for question in self._questions)
 
-    def _fill(self, resident: Resident) -> int:
-        """Read a cluster in pieces until it is complete or no longer needed. Return the number of bytes read."""
-        done = 0
+    def _fill(self, neighbours: Neighbours) -> list[int]:
+        """Read clusters in pieces until they are complete or no longer needed. Return the bytes read for each."""
+        residents, done = neighbours.residents, 0
         try:
-            while done < resident.length:
-                size = min(PIECE, resident.length - done)
-                if not self._may_go_on(resident, size):
-                    return done
+            while done < neighbours.length:
+                size = min(PIECE, neighbours.length - done)
+                if not self._may_go_on(residents, size):
+                    return [done, *(0 for _ in residents[1:])]
                 read = 0
                 try:
-                    self._file.read(resident.memory[done : done + PIECE], resident.first + done, size)
+                    self._file.read(neighbours.parts(done, PIECE), neighbours.first + done, size)
                     read = size
                 finally:
                     with self.changed:
                         self.throughput.end(read, time.monotonic())
                 done += size
         except BaseException as error:  # the waiting question gets the error
+            if len(residents) > 1:  # a fault in one cluster is none in the others
+                return [size for resident in residents for size in self._fill(Neighbours([resident]))]
             with self.changed:
-                self.residents.drop(resident)
-            resident.loaded.set_exception(error.with_traceback(None))
-            return done
-        resident.loaded.set_result(None)
-        return done
+                self.residents.drop(residents[0])
+            residents[0].loaded.set_exception(error.with_traceback(None))
+            return [done]
+        neighbours.complete()
+        for resident in residents:
+            resident.loaded.set_result(None)
+        return [residents[0].length, *(len(resident.bytes) for resident in residents[1:])]
 
-    def _may_go_on(self, resident: Resident, size: int) -> bool:
-        """Wait until the next piece may be read.
-
-        Return False, and drop the cluster, if no question needs it any more.
-        """
+    def _may_go_on(self, residents: Sequence[Resident], size: int) -> bool:
+        """Wait until the next piece may be read. Return False, and drop the clusters, if no question needs any."""
         with self.changed:
-            while not resident.is_demanded:
-                if self._is_spare(resident.cluster):
-                    self.residents.drop(resident)
+            while not any(resident.is_demanded for resident in residents):
+                if all(self._is_spare(resident.cluster) for resident in residents):
+                    for resident in residents:
+                        self.residents.drop(resident)
                     return False
                 delay = None if self.demand_reads else self._bucket.take(size + READ_COST, time.monotonic())
                 if delay == 0:
@@ -233,7 +239,7 @@ class ReadAhead:
 
     def __init__(self, reader: AheadReader, on_arrival: Callable[[int], None] | None = None) -> None:
         self.on_arrival = on_arrival
-        self.waiting: deque[int] = deque()
+        self.waiting: dict[int, None] = {}  # in the order of reading
         self.held: set[int] = set()
         self.bytes_read = 0
         self._reader = reader
@@ -257,7 +263,7 @@ class ReadAhead:
                 if reader.residents.get(cluster):
                     self.held.add(cluster)
                 else:
-                    self.waiting.append(cluster)
+                    self.waiting[cluster] = None
             if self.waiting:
                 reader.wake()
 
@@ -267,24 +273,19 @@ class ReadAhead:
         asked = set(clusters)
         with reader.changed:
             self._asked |= asked
-            residents = reader.residents
             self.waiting.clear()
             self.held &= asked
-            ready = [cluster for cluster in asked if residents.is_ready(cluster)]
-            wasted = sum(size for cluster, size in self._brought.items() if cluster not in asked)
-            coverage = Coverage(
-                len(asked),
-                len(ready),
-                sum(residents.extent(cluster)[1] for cluster in asked),
-                sum(residents.extent(cluster)[1] for cluster in ready),
-                sum(self._brought.values()),
-                wasted,
-            )
-            reader.bytes_wasted += wasted
+            coverage = covered(reader.residents, asked, self._brought)
+            reader.bytes_wasted += coverage.bytes_wasted
             self._brought.clear()
             self.bytes_read = 0
             reader.changed.notify_all()
         return coverage
+
+    def hold(self, cluster: int) -> None:
+        """Hold a queued cluster, which is in memory or being read. The caller holds the lock."""
+        del self.waiting[cluster]
+        self.held.add(cluster)
 
     def close(self) -> None:
         """Drop the queue, and release all held clusters."""

@@ -4,9 +4,10 @@ Not thread-safe: the caller holds the cache's lock.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from storage.arena import Arena
 from storage.hotness import Hotness
@@ -44,9 +45,52 @@ class Resident:
         return self.loaded.done() and not self.is_dropped
 
 
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Clusters that follow one another in the file, and are read at once."""
+
+    residents: Sequence[Resident]
+
+    @property
+    def first(self) -> int:
+        """The offset in the file of the first page."""
+        return self.residents[0].first
+
+    @property
+    def length(self) -> int:
+        """The bytes from the first page to the end of the last cluster."""
+        last = self.residents[-1]
+        return last.first + last.length - self.first
+
+    def parts(self, done: int, most: int) -> list[memoryview]:
+        """Return the memory to read into, in the order of the file: all of several clusters; of a single one, at most
+        `most` bytes after the first `done`.
+
+        A page that two clusters share is in the earlier one's part alone: see `complete`.
+        """
+        first, *others = self.residents
+        if not others:
+            return [first.memory[done : done + most]]
+        parts = [first.memory]
+        for former, latter in pairwise(self.residents):
+            parts.append(latter.memory[_shared(former, latter) :])
+        return parts
+
+    def complete(self) -> None:
+        """Copy the pages that two clusters share to the later one, after they have been read."""
+        for former, latter in pairwise(self.residents):
+            if shared := _shared(former, latter):
+                latter.memory[:shared] = former.memory[-shared:]
+
+
+def _shared(former: Resident, latter: Resident) -> int:
+    """Return the bytes of the page that two neighbours share; 0 if the former ends with a page."""
+    return former.first + former.room - latter.first
+
+
 class Residents:
     """The clusters in memory. The function `extent` returns a cluster's first byte in the file and its length,
-    never 0.
+    never 0; the file holds the clusters in the order of their numbers.
     """
 
     def __init__(self, extent: Callable[[int], tuple[int, int]], memory: int) -> None:

@@ -70,4 +70,4 @@ class RowReader:
 
     def _fill(self, parts: Sequence[tuple[Run, memoryview]]) -> None:
         for run, memory in parts:
-            self._file.read(memory, run.first, run.length)
+            self._file.read([memory], run.first, run.length)

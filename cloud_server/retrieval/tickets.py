@@ -11,8 +11,9 @@ from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.lookahead import GenerationTimes, LookaheadMode, budget, within_budget
 from cloud_server.retrieval.opened import OpenIndex
 from shared.protocol.messages import PublicPassage
+from storage.coverage import Coverage
 from storage.ivf_files import Numbers
-from storage.read_ahead import Coverage, ReadAhead
+from storage.read_ahead import ReadAhead
 
 _RANKED = 4
 """How many clusters are ranked for look-ahead, in multiples of those that a search probes. With fewer, small clusters

@@ -59,11 +59,11 @@ class Limited(ListFile):
         super().__init__(path, size)
         self._rate, self._free_at, self._lock = rate, 0.0, Lock()
 
-    def read(self, memory: memoryview, first: int, length: int) -> None:
+    def read(self, parts: Sequence[memoryview], first: int, length: int) -> None:
         """Read from the file, delayed to the simulated rate."""
         with self._lock:
             self._free_at = ready_at = max(time.perf_counter(), self._free_at) + length / self._rate
-        super().read(memory, first, length)
+        super().read(parts, first, length)
         time.sleep(max(ready_at - time.perf_counter(), 0.0))
 
 

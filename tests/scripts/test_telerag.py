@@ -70,7 +70,7 @@ def test_a_limited_disk_takes_its_time(tmp_path: Path) -> None:
     file = Limited(path, 100_000, 1e6)
     started = time.perf_counter()
     for _ in range(2):
-        file.read(memoryview(bytearray(102_400)), 0, 100_000)
+        file.read([memoryview(bytearray(102_400))], 0, 100_000)
     assert time.perf_counter() - started >= 0.2
 
 

@@ -5,6 +5,7 @@ pinned.
 import gc
 import threading
 import weakref
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -142,11 +143,11 @@ class Failing(ListFile):
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
-    def read(self, memory: memoryview, first: int, length: int) -> None:
+    def read(self, parts: Sequence[memoryview], first: int, length: int) -> None:
         self.may_go_on.wait(30)
         if first in self.fails:
             raise StoreError("The disk failed.")
-        super().read(memory, first, length)
+        super().read(parts, first, length)
 
 
 def test_a_read_that_fails_fails_its_questions_alone_and_is_tried_again(tmp_path: Path) -> None:

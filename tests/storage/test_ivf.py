@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import NotWritable, StoreCorrupt
-from storage.ivf import Ivf, clusters_for, probes_for, train
+from storage.ivf import Ivf, clusters_for, in_a_row, probes_for, train
 from storage.ivf_files import CLUSTERS, LISTS, Codec, Numbers, Vectors, inverted
 from storage.ivf_writing import write
 
@@ -251,6 +251,15 @@ def test_training_is_the_same_every_time_and_tells_how_far_it_is() -> None:
     assert np.array_equal(first, train(sample, 8, threads=1))
     np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, atol=1e-5)
     assert [done for done, _ in progress] == list(range(1, progress[-1][1] + 1))
+
+
+def test_the_most_similar_centroid_that_is_left_follows_each() -> None:
+    centroids = unit(40)
+    row = in_a_row(centroids)
+    assert sorted(map(tuple, row.tolist())) == sorted(map(tuple, centroids.tolist()))
+    for place in range(len(row) - 1):
+        near = row[place + 1 :] @ row[place]
+        assert near[0] == near.max()
 
 
 @pytest.mark.parametrize(("vectors", "clusters"), [(1, 1), (4, 4), (10_000, 400), (1_000_000, 4000)])

@@ -23,7 +23,7 @@ def file_of(folder: Path) -> Path:
 def read(file: ListFile, start: int, length: int) -> bytes:
     first, room = pages(start, length)
     memory = Arena(room).view(0, room)
-    file.read(memory, first, start + length - first)
+    file.read([memory], first, start + length - first)
     return bytes(memory[start - first : start - first + length])
 
 

@@ -48,12 +48,12 @@ class Gate(ListFile):
             self._may_go_on = threading.Semaphore(1 << 30)
             gate.release(1 << 20)
 
-    def read(self, memory: memoryview, first: int, length: int) -> None:
+    def read(self, parts: Sequence[memoryview], first: int, length: int) -> None:
         self.began.append(first)
         assert self._may_go_on.acquire(timeout=30)
-        if first in self.fails:
+        if any(first <= place < first + length for place in self.fails):
             raise StoreError("The disk failed.")
-        super().read(memory, first, length)
+        super().read(parts, first, length)
 
 
 def idle(cache: ClusterCache) -> bool:
@@ -143,7 +143,7 @@ def test_what_a_question_waits_for_is_read_first(tmp_path: Path) -> None:
     cache = lists.cache(40 * PAGE, file, rate=FAST)
     with file.closed(), ThreadPoolExecutor(1) as threads:
         question = cache.read_ahead()
-        question.fetch(range(20))
+        question.fetch(range(0, 30, 2))
         until(lambda: len(file.began) == READERS)
         asked = threads.submit(lists.check_any, cache, range(30, 38))
         until(lambda: len(file.began) == READERS + 8)
@@ -295,7 +295,35 @@ def test_the_expected_rate_counts_what_each_read_costs(tmp_path: Path) -> None:
     cache = lists.cache(20 * PIECE, rate=10e6)  # less than a disk's
     assert cache.ahead.rate == pytest.approx(10e6 * PIECE / (PIECE + READ_COST))
     fetched(cache, range(6)).close()
-    assert cache.ahead.rate == pytest.approx(10e6 * 2.5 * PIECE / (2.5 * PIECE + 7 * READ_COST), rel=0.01)
+    # three reads: one as if it had been done already, of four clusters, of two
+    assert cache.ahead.rate == pytest.approx(10e6 * 2.5 * PIECE / (2.5 * PIECE + 3 * READ_COST), rel=0.01)
+
+
+def test_neighbours_in_the_file_are_read_at_once_as_far_as_a_piece_holds_them(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [1000, PAGE, 3, 5000, PIECE - PAGE, 2 * PIECE, 7])
+    file = Gate(lists)
+    cache = lists.cache(8 * PIECE, file, rate=FAST)
+    with file.closed():
+        question = cache.read_ahead()
+        question.fetch([2, 3, 0, 1, 4, 6])
+        until(lambda: len(file.began) == READERS)
+    until(lambda: idle(cache))
+    assert sorted(file.began) == [0, lists.starts[4] // PAGE * PAGE, lists.starts[6] // PAGE * PAGE]
+    lists.check(cache, range(7))
+    question.close()
+    check_quiet(cache)
+
+
+def test_each_cluster_comes_by_itself_where_they_cannot_be_read_at_once(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE] * 4)
+    file = Gate(lists)
+    cache = lists.cache(4 * PAGE, file, rate=FAST)
+    file.fails = {2 * PAGE}
+    question = fetched(cache, [0, 1, 2, 3])
+    assert [cluster for cluster in range(4) if cache.is_ready(cluster)] == [0, 1, 3]
+    assert file.began == [PAGE * place for place in (0, 0, 1, 2, 3)]
+    question.close()
+    check_quiet(cache)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no priority of their own")
@@ -304,14 +332,14 @@ def test_the_model_goes_before_reads_ahead_but_not_before_reads_of_questions(tmp
     nice: dict[int, int] = {}
 
     class Noting(ListFile):
-        def read(self, memory: memoryview, first: int, length: int) -> None:
+        def read(self, parts: Sequence[memoryview], first: int, length: int) -> None:
             nice[first // PAGE] = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-            super().read(memory, first, length)
+            super().read(parts, first, length)
 
     cache = lists.cache(4 * PAGE, Noting(lists.path, 4 * PAGE))
-    fetched(cache, [0, 1])
-    lists.check(cache, [2, 3])
-    assert nice == {0: max(own, NICE), 1: max(own, NICE), 2: own, 3: own}
+    fetched(cache, [0, 2])
+    lists.check(cache, [1, 3])
+    assert nice == {0: max(own, NICE), 2: max(own, NICE), 1: own, 3: own}
 
 
 def test_what_fails_when_a_cluster_comes_ends_no_reader(tmp_path: Path) -> None:

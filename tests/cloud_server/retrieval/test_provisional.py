@@ -3,7 +3,7 @@ prefilled.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from cloud_server.pipelines import provisional
 from cloud_server.retrieval.search import IndexCorpus
 from models.fake import FakeEmbedder
 from shared.protocol import messages as m
+from storage import read_ahead
 from storage.list_file import ListFile, pages
 from tests.cloud_server.retrieval.conftest import Make, Write, numbered
 from tests.companion import Phone, Serve
@@ -41,11 +42,12 @@ class HalfRead:
         self.cache, self.clusters = opened.vectors.cache, clusters
         read = ListFile.read
 
-        def slowly(file: ListFile, memory: memoryview, first: int, length: int) -> None:
+        def slowly(file: ListFile, parts: Sequence[memoryview], first: int, length: int) -> None:
             assert (self.first if first in nearer else self.rest).wait(30)
-            read(file, memory, first, length)
+            read(file, parts, first, length)
 
         monkeypatch.setattr(ListFile, "read", slowly)
+        monkeypatch.setattr(read_ahead, "MOST_PARTS", 1)  # otherwise neighbours of the nearer half would come with it
         monkeypatch.setattr(provisional, "LOOK_S", 0.01)
 
 
