@@ -4,23 +4,18 @@ Several clusters are read while earlier ones are scanned. A question pins the cl
 waits for those pinned by others, and unpins each after its scan, so that it may need more than the memory holds.
 """
 
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from threading import Condition
 from typing import Final
 
-from shared.errors import StoreError
-from storage.arena import pages_of_memory
-from storage.list_file import ListFile, pages
+from storage.demand_reader import DemandReader
+from storage.list_file import ListFile
 from storage.pacing import Throughput
-from storage.read_ahead import RATE, AheadReader, ReadAhead
+from storage.read_ahead import PIECE, RATE, AheadReader, ReadAhead
 from storage.residents import Resident, Residents
-
-READERS: Final = 8
-"""Concurrent reads of clusters: disks reach their full bandwidth only with several."""
 
 AHEAD: Final = 32
 """The number of clusters that are pinned or being read before the one being scanned: enough to keep the readers
@@ -47,18 +42,15 @@ class ClusterCache:
     def __init__(
         self, file: ListFile, extent: Callable[[int], tuple[int, int]], memory: int, rate: float = RATE
     ) -> None:
-        self._demanded = 0
-        self._file = file
         self._changed = Condition()
         self._residents = Residents(extent, memory)
-        self._throughput = Throughput()
-        self._ahead = AheadReader(self._changed, self._residents, file, self._throughput, rate)
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="clusters")
+        self._ahead = AheadReader(self._changed, self._residents, file, Throughput(), rate)
+        self._demand = DemandReader(self._ahead, file)
 
     @property
     def bytes_read(self) -> int:
         """The bytes read from the file so far, on demand and ahead."""
-        return self._demanded + self._ahead.bytes_read
+        return self._demand.bytes_read + self._ahead.bytes_read
 
     @property
     def ahead(self) -> AheadReader:
@@ -111,13 +103,15 @@ class ClusterCache:
         pinned: deque[Resident] = deque()
         try:
             while waiting or pinned:
-                self._pin_next(waiting, pinned, victims)
+                while waiting and len(pinned) < AHEAD and (several := self._pinned(waiting[0], victims)):
+                    pinned += several
+                    waiting.popleft()
                 if pinned:
                     yield _scanned(pinned[0])
                     victims.append(pinned[0].cluster)
                     self._unpin(pinned.popleft())
                 else:  # other questions have pinned all there is
-                    yield waiting[0], self._unshared(waiting.popleft())
+                    yield waiting[0], self._demand.unshared(waiting.popleft())
         finally:
             for resident in pinned:
                 self._unpin(resident)
@@ -134,7 +128,8 @@ class ClusterCache:
             self._residents.hotness.ask(asked)
             asked.update((cluster, True) for cluster in asked if self._residents.is_ready(cluster))
             victims = self._residents.coldest(last=self._ahead.held(), never=asked)
-        ready, missing = (deque(cluster for cluster in asked if asked[cluster] is is_here) for is_here in (True, False))
+        ready = deque(cluster for cluster in asked if asked[cluster])
+        missing = dict.fromkeys(cluster for cluster in asked if not asked[cluster])
         pinned: deque[Resident] = deque()
         try:
             while ready or missing or pinned:
@@ -150,7 +145,8 @@ class ClusterCache:
                         victims = self._residents.coldest(last=self._ahead.held(), never=set(missing))
                     self._pin_next(missing, pinned, victims)
                     if not pinned:
-                        yield missing[0], self._unshared(missing.popleft())
+                        del missing[cluster := next(iter(missing))]
+                        yield cluster, self._demand.unshared(cluster)
                 elif resident is None:
                     with suppress(TimeoutError):  # reads mostly finish in the order of their start
                         pinned[0].loaded.exception(PATIENCE_S)
@@ -163,8 +159,8 @@ class ClusterCache:
             for resident in pinned:
                 self._unpin(resident)
 
-    def ready(self, clusters: Sequence[int], gone: deque[int] | None = None) -> Iterator[tuple[int, memoryview]]:
-        """Yield the clusters that are in memory, in the given order; append the clusters that are not in memory to
+    def ready(self, clusters: Sequence[int], gone: dict[int, None] | None = None) -> Iterator[tuple[int, memoryview]]:
+        """Yield the clusters that are in memory, in the given order; add the clusters that are not in memory to
         `gone`.
 
         Reads nothing from disk, and does not count as a use.
@@ -178,7 +174,7 @@ class ClusterCache:
                         resident.pins += 1
                         pinned.append(resident)
                     elif gone is not None:
-                        gone.append(cluster)
+                        gone[cluster] = None
             try:
                 for resident in pinned:
                     yield resident.cluster, resident.bytes
@@ -187,82 +183,41 @@ class ClusterCache:
                     for resident in pinned:
                         self._residents.unpin(resident)
 
-    def _pin_next(self, waiting: deque[int], pinned: deque[Resident], victims: deque[int]) -> None:
-        """Move waiting clusters to the pinned ones and start their reads, until AHEAD are pinned or the memory is full.
-        The clusters in `victims` may be evicted for them, in that order.
+    def _pin_next(self, missing: dict[int, None], pinned: deque[Resident], victims: deque[int]) -> None:
+        """Move missing clusters to the pinned ones and start their reads, one for neighbours in the file, until AHEAD
+        are pinned or the memory is full. The clusters in `victims` may be evicted for them, in that order.
         """
-        while waiting and len(pinned) < AHEAD and (resident := self._pinned(waiting[0], victims)):
-            pinned.append(resident)
-            waiting.popleft()
+        while missing and len(pinned) < AHEAD and (several := self._pinned(next(iter(missing)), victims, missing)):
+            for resident in several:
+                pinned.append(resident)
+                del missing[resident.cluster]
 
-    def _pinned(self, cluster: int, victims: deque[int]) -> Resident | None:
-        """Pin a cluster, and start its read if necessary; return None if clusters pinned by other questions leave no
-        room.
+    def _pinned(self, cluster: int, victims: deque[int], beside: Container[int] = ()) -> Sequence[Resident]:
+        """Pin a cluster, and start its read if necessary, with those in `beside` that are its neighbours in the file.
+        Return all that were pinned: none if clusters pinned by other questions leave no room.
         """
+        residents = self._residents
         with self._changed:
-            resident = self._residents.get(cluster)
-            if resident is None:
-                resident = self._residents.place(cluster, victims)
-                if resident is None:
-                    return None
-                resident.is_demanded = True
-                try:
-                    self._readers.submit(self._load, resident)
-                except RuntimeError as error:  # no new thread, or the process ends; the job may be queued anyway
-                    self._residents.drop(resident)
-                    raise StoreError(f"The index cannot be read: {error}.") from error
-                self._ahead.demand_reads += 1
-            elif not resident.is_demanded:
-                resident.is_demanded = True
-                self._changed.notify_all()
-            resident.pins += 1
-            return resident
+            several: Sequence[Resident]
+            if resident := residents.get(cluster):
+                several = (resident,)
+                if not resident.is_demanded:
+                    resident.is_demanded = True
+                    self._changed.notify_all()
+            elif resident := residents.place(cluster, victims):
+                place = partial(residents.place, victims=victims)
+                neighbours = residents.with_neighbours(resident, beside, PIECE, place)
+                several = neighbours.residents
+                self._demand.begin(neighbours)
+            else:
+                return ()
+            for resident in several:
+                resident.pins += 1
+            return several
 
     def _unpin(self, resident: Resident) -> None:
         with self._changed:
             self._residents.unpin(resident)
-
-    def _unshared(self, cluster: int) -> memoryview:
-        """Read a cluster into separate memory, outside the cache, and return it. Raises StoreCorrupt, StoreError."""
-        start, length = self._residents.extent(cluster)
-        first, room = pages(start, length)
-        memory = memoryview(pages_of_memory(room))
-        with self._changed:
-            self._ahead.demand_reads += 1
-            self._throughput.begin(time.monotonic())
-        self._fill(memory, first, start + length - first)
-        return memory[start - first : start - first + length]
-
-    def _load(self, resident: Resident) -> None:
-        with self._changed:
-            if resident.is_dropped:
-                return
-            self._throughput.begin(time.monotonic())
-        try:
-            self._fill(resident.memory, resident.first, resident.length)
-        except BaseException as error:
-            with self._changed:  # a later question reads it again
-                self._residents.drop(resident)
-            resident.loaded.set_exception(error.with_traceback(None))
-        else:
-            resident.loaded.set_result(None)
-
-    def _fill(self, memory: memoryview, first: int, length: int) -> None:
-        """Read a cluster that a question waits for; this has priority over all prefetching.
-
-        The caller has already recorded that the read has started.
-        """
-        read = 0
-        try:
-            self._file.read([memory], first, length)
-            read = length
-        finally:
-            with self._changed:
-                self._throughput.end(read, time.monotonic())
-                self._demanded += read
-                self._ahead.demand_reads -= 1
-                if not self._ahead.demand_reads:
-                    self._changed.notify_all()
 
 
 def _first_done(pinned: deque[Resident]) -> Resident | None:

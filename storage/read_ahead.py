@@ -18,7 +18,7 @@ from weakref import WeakSet, ref
 from shared.memory import available
 from shared.priority import be_nice
 from storage.coverage import Coverage, covered
-from storage.list_file import MOST_PARTS, PAGE, ListFile
+from storage.list_file import PAGE, ListFile
 from storage.pacing import Throughput, TokenBucket
 from storage.pressure import LOOK_S, limit
 from storage.residents import Neighbours, Resident, Residents
@@ -153,8 +153,9 @@ class AheadReader:
                 if self.residents.get(cluster):
                     question.hold(cluster)
                 elif resident := self._placed(cluster):
-                    question.hold(cluster)
-                    neighbours = self._with_neighbours(resident, question)
+                    neighbours = self.residents.with_neighbours(resident, question.waiting, PIECE, self._placed)
+                    for placed in neighbours.residents:
+                        question.hold(placed.cluster)
                     if question.waiting:
                         self.wake()
                     return ref(question), neighbours  # weak, so that dropping the question ends the read
@@ -162,22 +163,6 @@ class AheadReader:
                     question.waiting.clear()
             self._running -= 1
             return None
-
-    def _with_neighbours(self, resident: Resident, question: "ReadAhead") -> Neighbours:
-        """Place the clusters beside a cluster in the file, too, as far as the question waits for them and a piece holds
-        them all.
-        """
-        placed, size = deque([resident]), resident.length
-        for step in (1, -1):
-            while (cluster := placed[-1 if step > 0 else 0].cluster + step) in question.waiting:
-                more = self.residents.extent(cluster)[1]
-                fits = size + more <= PIECE and len(placed) < MOST_PARTS and not self.residents.get(cluster)
-                if not fits or not (other := self._placed(cluster)):
-                    break
-                question.hold(cluster)
-                size += more
-                (placed.append if step > 0 else placed.appendleft)(other)
-        return Neighbours(tuple(placed))
 
     def _placed(self, cluster: int) -> Resident | None:
         if resident := self.residents.place(cluster, self._victims, self._is_spare):
@@ -198,7 +183,8 @@ class AheadReader:
                     return [done, *(0 for _ in residents[1:])]
                 read = 0
                 try:
-                    self._file.read(neighbours.parts(done, PIECE), neighbours.first + done, size)
+                    parts = neighbours.parts if len(residents) > 1 else [residents[0].memory[done : done + PIECE]]
+                    self._file.read(parts, neighbours.first + done, size)
                     read = size
                 finally:
                     with self.changed:

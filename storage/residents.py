@@ -4,14 +4,14 @@ Not thread-safe: the caller holds the cache's lock.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from storage.arena import Arena
 from storage.hotness import Hotness
-from storage.list_file import pages
+from storage.list_file import MOST_PARTS, pages
 
 
 @dataclass(slots=True, eq=False)
@@ -62,16 +62,12 @@ class Neighbours:
         last = self.residents[-1]
         return last.first + last.length - self.first
 
-    def parts(self, done: int, most: int) -> list[memoryview]:
-        """Return the memory to read into, in the order of the file: all of several clusters; of a single one, at most
-        `most` bytes after the first `done`.
-
-        A page that two clusters share is in the earlier one's part alone: see `complete`.
+    @property
+    def parts(self) -> list[memoryview]:
+        """The memory to read into, in the order of the file. A page that two clusters share is in one part alone, the
+        earlier one's: see `complete`.
         """
-        first, *others = self.residents
-        if not others:
-            return [first.memory[done : done + most]]
-        parts = [first.memory]
+        parts = [self.residents[0].memory]
         for former, latter in pairwise(self.residents):
             parts.append(latter.memory[_shared(former, latter) :])
         return parts
@@ -141,6 +137,22 @@ class Residents:
         resident = Resident(cluster, place, memory, first, start + length - first, own)
         self._residents[cluster] = resident
         return resident
+
+    def with_neighbours(
+        self, resident: Resident, waiting: Container[int], most: int, place: Callable[[int], Resident | None]
+    ) -> Neighbours:
+        """Let `place` allocate memory for the clusters beside a cluster in the file, too, as far as they are in
+        `waiting`, and all of them take at most `most` bytes.
+        """
+        placed, size = deque([resident]), resident.length
+        for step in (1, -1):
+            while (cluster := placed[-1 if step > 0 else 0].cluster + step) in waiting and not self.get(cluster):
+                more = self.extent(cluster)[1]
+                if size + more > most or len(placed) == MOST_PARTS or not (other := place(cluster)):
+                    break
+                (placed.append if step > 0 else placed.appendleft)(other)
+                size += more
+        return Neighbours(tuple(placed))
 
     def shrink(self, allowed: int, first: Collection[int]) -> None:
         """Limit the memory to `allowed` bytes, evicting first the clusters in `first`, then the least used others.

@@ -140,12 +140,14 @@ class Failing(ListFile):
     def __init__(self, path: Path, size: int) -> None:
         super().__init__(path, size)
         self.fails: set[int] = set()
+        self.began: list[int] = []
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
     def read(self, parts: Sequence[memoryview], first: int, length: int) -> None:
+        self.began.append(first)
         self.may_go_on.wait(30)
-        if first in self.fails:
+        if any(first <= place < first + length for place in self.fails):
             raise StoreError("The disk failed.")
         super().read(parts, first, length)
 
@@ -163,6 +165,29 @@ def test_a_read_that_fails_fails_its_questions_alone_and_is_tried_again(tmp_path
     check_nothing_is_held(cache)
     file.fails = set()
     lists.check(cache, range(6))
+
+
+def test_neighbours_that_are_missing_are_read_at_once_where_any_order_will_do(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [1000, 5000, 3, PAGE, 100, 7000])
+    for check, began in ((lists.check_any, [0, PAGE]), (lists.check, [0, 0, PAGE, PAGE * 2, PAGE * 2])):
+        file = Failing(lists.path, sum(map(len, lists.contents)))
+        cache = lists.cache(12 * PAGE, file)
+        lists.check(cache, [2])
+        file.began.clear()
+        check(cache, [3, 1, 5, 0, 4])
+        assert sorted(file.began) == began
+        check_nothing_is_held(cache)
+
+
+def test_a_fault_in_a_cluster_is_none_in_its_neighbours(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE] * 4)
+    file = Failing(lists.path, 4 * PAGE)
+    cache = lists.cache(4 * PAGE, file)
+    file.fails = {2 * PAGE}
+    with pytest.raises(StoreError, match="The disk failed"):
+        lists.check_any(cache, range(4))
+    until(lambda: [cluster for cluster in range(4) if cache.is_ready(cluster)] == [0, 1, 3])
+    check_nothing_is_held(cache)
 
 
 def test_memory_that_is_still_read_into_is_given_to_nobody(tmp_path: Path) -> None:
@@ -202,7 +227,7 @@ def test_without_a_thread_to_read_the_question_fails_and_the_next_one_tries_agai
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patched:
-        patched.setattr(cache._readers, "submit", none)
+        patched.setattr(cache._demand._threads, "submit", none)
         with pytest.raises(StoreError, match="can't start new thread"):
             lists.check(cache, range(3))
     check_nothing_is_held(cache)

@@ -12,7 +12,7 @@ from cloud_server.pipelines import provisional
 from cloud_server.retrieval.search import IndexCorpus
 from models.fake import FakeEmbedder
 from shared.protocol import messages as m
-from storage import read_ahead
+from storage import residents
 from storage.list_file import ListFile, pages
 from tests.cloud_server.retrieval.conftest import Make, Write, numbered
 from tests.companion import Phone, Serve
@@ -47,7 +47,7 @@ class HalfRead:
             read(file, parts, first, length)
 
         monkeypatch.setattr(ListFile, "read", slowly)
-        monkeypatch.setattr(read_ahead, "MOST_PARTS", 1)  # otherwise neighbours of the nearer half would come with it
+        monkeypatch.setattr(residents, "MOST_PARTS", 1)  # otherwise neighbours of the nearer half would come with it
         monkeypatch.setattr(provisional, "LOOK_S", 0.01)
 
 
