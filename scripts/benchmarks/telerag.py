@@ -114,7 +114,7 @@ def _searches(arguments: Namespace, folder: Path, around: Around, asked: Asked, 
     figures["memory"] = served(around, asked.texts, room, arguments)
     _ahead(figures, folder, asked, quick)
     engine = LlamaCppEngine(LlamaModel(weights(MODEL).path(find(MODEL))), threads=arguments.threads)
-    figures["decode_ratio"] = decode_ratio(engine, folder, QUICK_DECODES if quick else DECODES)
+    figures["decode_ratio"] = decode_ratio(engine, folder, asked.questions, QUICK_DECODES if quick else DECODES)
     engine.close()
     return figures
 

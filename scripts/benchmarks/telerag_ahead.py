@@ -29,7 +29,7 @@ from scripts.benchmarks.telerag_data import TOKENS, Round, written_by
 from scripts.places import step
 from shared.protocol.messages import PublicPassage
 from storage.ivf import Ivf
-from storage.ivf_files import Numbers
+from storage.ivf_files import Numbers, Vectors
 from storage.list_file import ListFile
 from storage.public_passages import PassageFiles
 
@@ -230,20 +230,20 @@ def ratios(figures: Mapping[str, Mapping[str, Any]], rate: float) -> dict[str, f
     return bars
 
 
-def decode_ratio(engine: Engine, folder: Path, runs: int) -> float:
-    """Return the median decode speed while clusters are read ahead all the time, relative to the speed without
-    reading.
+def decode_ratio(engine: Engine, folder: Path, asked: Vectors, runs: int) -> float:
+    """Return the median decode speed while the clusters near one question after the other are read ahead, relative to
+    the speed without reading. `asked` has the shape (questions, dimensions).
     """
     size = read_bytes(folder)
     vectors = opened(folder, 0.0, size // 4)
-    blocks = np.array_split(np.arange(vectors.clusters), 8)
+    near = [vectors.probe(question, vectors.clusters // 8) for question in asked]
     shares = []
     step("decoding while clusters are read ahead")
     _seconds(engine)  # the first run is slower
     for _ in range(runs):
         alone = _seconds(engine)
         over = Event()
-        reading = Thread(target=_read_ahead, args=(vectors, blocks, over))
+        reading = Thread(target=_read_ahead, args=(vectors, near, over))
         reading.start()
         shares.append(alone / _seconds(engine))
         over.set()
@@ -256,11 +256,11 @@ def read_bytes(folder: Path) -> int:
     return Ivf(folder, 0).files.layout.bytes
 
 
-def _read_ahead(vectors: Ivf, blocks: Sequence[Numbers], over: Event) -> None:
+def _read_ahead(vectors: Ivf, near: Sequence[Numbers], over: Event) -> None:
     number = 0
     while not over.is_set():
         ahead = vectors.cache.read_ahead()
-        ahead.fetch(vectors.present(blocks[number % len(blocks)]))
+        ahead.fetch(vectors.present(near[number % len(near)]))
         while not (ahead.is_idle or over.is_set()):
             time.sleep(LOOK_S)
         ahead.close()
