@@ -179,7 +179,8 @@ class Server:
     def race(self, trace: Trace) -> Iterator[Race]:
         """Yield a race for the answer, which retrieves the server's passages first unless a model answers alone.
 
-        Raises LinkError if the server cannot be asked.
+        An answer that is cancelled or fails after its first token is learned from; of its length, only the least is
+        known. Raises LinkError if the server cannot be asked.
         """
         options, is_alone = self.request.options, bool(self.request.model_only)
         how = options.sampling, options.max_tokens, 0 if is_alone else options.plan.passages, options.pipeline
@@ -189,6 +190,10 @@ class Server:
         try:
             with race:
                 yield race
+        except BaseException:
+            if race.report.winner:
+                self.public.learn(race, trace.tokens_decoded, cut=True)
+            raise
         finally:
             self.request.ledger.left(race.report.sent_bytes, race.report.sent)
             self.public.charge_race(race.report)

@@ -1,6 +1,7 @@
 """The assistant with a server: what it asks the server, what it never sends, and which of the answers it stores."""
 
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,9 +18,14 @@ from device_app.companion.dispatch.memory import Memory
 from device_app.companion.dispatch.public import Prices, PublicQuestions
 from device_app.companion.dispatch.race_report import Question
 from device_app.english.private import OWN_ALONE
+from device_app.inference.local import LocalSource
 from device_app.question.answer import Answer, Wrote
 from device_app.system.battery import Battery, Reading
+from models.engine import Logits
+from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from shared.errors import EngineError
+from shared.prompt import CHATML
 from shared.trace import Trace
 from tests.faults import DANUBE, until
 from tests.household import DEVICE_FREE, OPTIONS, SERVER_FREE, Home, home
@@ -65,6 +71,35 @@ def test_what_left_for_an_answer_that_was_dropped_is_in_its_ledger(home: Home) -
     assert not turn.complete
     assert turn.record["egress"]["items"] == ["the question"]
     assert home.assistant.conversations.egress() == (0, turn.record["egress"]["bytes"])
+
+
+@pytest.mark.parametrize("prices", [DEVICE_FREE, SERVER_FREE])
+def test_an_answer_that_is_dropped_after_its_first_token_teaches_the_times_and_the_least_length(
+    home: Home, prices: Prices
+) -> None:
+    home.public.prices = prices
+    with closing(home.assistant.ask(DANUBE, OPTIONS)) as events:  # type: ignore[type-var]  # it is a generator
+        while not isinstance(next(events), Wrote):
+            pass
+    known = home.public.memory.held.knowledge
+    assert (known.prompts.weight, known.answers.events.sum(), known.answers.censored.sum()) == (1, 0, 1)
+    assert known.with_passages.quantile(0.5) > 10
+    assert known.server.weight + len(known.device.records) >= 1
+
+
+def test_an_answer_that_fails_before_its_first_token_teaches_nothing(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken(FakeEngine):
+        def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+            raise EngineError("the model is broken")
+
+    monkeypatch.setattr("cloud_server.engine.generation.Generation.possible", lambda *_: False)
+    home.public.source = lambda: LocalSource(Broken(sequences=4), CHATML)
+    before = home.public.memory.held.knowledge.as_json()
+    with pytest.raises(EngineError, match="Neither side could answer"):
+        home.ask()
+    assert home.public.memory.held.knowledge.as_json() == before
 
 
 def test_a_question_that_left_and_was_refused_is_in_the_ledger(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -296,5 +296,5 @@ class Race:
             self._trace.tokens_cached += sides.trace.tokens_cached
         self.report.rates = {side: rate for side, times in sides.times.items() if (rate := pace(times))}
         if self._passages or (self._question.is_alone and self._prompt):
-            outcome = measured(sides.started, sides.first, self.report.winner, self._prompt, time.monotonic())
+            outcome = measured(sides.started, sides.first, self._prompt, time.monotonic())
             self.report.outcome = replace(outcome, is_alone=self._question.is_alone)

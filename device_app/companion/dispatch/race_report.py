@@ -103,19 +103,18 @@ def pace(times: Sequence[float]) -> float | None:
     return (len(times) - 1) / max(times[-1] - times[0], 1e-6) if len(times) >= 8 else None
 
 
-def measured(
-    started: Mapping[Side, float], first: Mapping[Side, float], winner: Side | None, prompt: int, now: float
-) -> Outcome:
+def measured(started: Mapping[Side, float], first: Mapping[Side, float], prompt: int, now: float) -> Outcome:
     """Return the measurements for the estimates, at the time `now`, of a prompt of `prompt` tokens.
 
-    `started` and `first` are the times at which each side was started and wrote its first token, all by one clock. For
-    a server that did not win (`winner`), the result says how long it was waited for.
+    `started` and `first` are the times at which each side was started and wrote its first token, all by one clock. A
+    server without one was waited for until the device's first token; not if it was started later, to continue the
+    answer.
     """
     took = {side: at - started[side] for side, at in first.items() if side in started}
-    waited = now - started["server"] if "server" in started and "server" not in took else None
-    ours = first.get("device")
-    if winner == "device" and ours is not None and started.get("server", now) <= ours:
-        waited = ours - started["server"]
+    waited = None
+    if "server" in started and "server" not in took:
+        until = first.get("device", now)
+        waited = until - started["server"] if started["server"] <= until else None
     return Outcome(
         prompt=prompt,
         device_started="device" in started,

@@ -84,6 +84,10 @@ def test_an_answer_moves_to_the_side_that_costs_less(serve: Serve, costs: Costs,
         ((index, side),) = raced.report.moves
         assert 0 < index < len(TEXT)
         assert side == ("device" if first is SERVER else "server")
+        outcome = raced.report.outcome
+        assert outcome
+        # A server that continues the answer was not waited for.
+        assert (outcome.server_s is None, outcome.server_waited_s) == (first is DEVICE, None)
 
 
 def test_what_the_server_may_not_have_stays_here(serve: Serve) -> None:
