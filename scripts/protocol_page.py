@@ -30,6 +30,7 @@ OFFER = m.Offer(
     pipelines=("plain", "hyde"),
     aggregation=OFFERED,
     model_only=True,
+    follows_text=True,
 )
 PASSAGE = m.PublicPassage(7, "Bergen", "cities.jsonl", "A city in Norway.", 0.5, 0.75)
 LIKELY = Top(np.array([314, 504]), np.array([0.25, 0.5], np.float32), whole=False)
@@ -51,6 +52,8 @@ FROM_DEVICE: tuple[m.FromDevice, ...] = (
     m.Fetch(5, 2, 256),
     m.Switch(6, 9, 4, 7),
     m.RoundTrip(6, 48000),
+    m.FollowingWeight(6, 12.5, 8),
+    m.Reweight(6, 16, -0.75),
     m.Ask(7, "Where is Bergen?", True, 3, 64, 16, pipeline="hyde"),
     m.Ask(8, "Write a poem about Bergen.", True, 0, 64, 16),
 )

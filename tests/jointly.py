@@ -8,21 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from device_app.companion.joint.aggregated import Aggregated, JointQuestion, joint_pieces
+from device_app.answering.sources.joint import joint_pieces
+from device_app.companion.joint.aggregated import Aggregated, JointQuestion
 from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
 from models.drafts import draft, likeliest
 from models.engine import Engine, Logits
 from models.fake import FakeEmbedder, FakeEngine
+from models.following_weights import FollowingWeights
 from models.sampling import SamplingSettings
 from shared.aggregation import rules
 from shared.aggregation.messages import Draft, Place, Rule
-from shared.aggregation.weights import device_share, log_weight, row_similarities
+from shared.aggregation.weights import basis, device_share, log_weight, row_similarities, row_weights
 from shared.prompt import CHATML, Prompt, build
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.public import public_prompt
 from shared.side import Side
+from shared.text import embedded_text
 from shared.trace import Trace
 from shared.types import StoredPassage
 from tests.companion import FewPassages, Served, Slow
@@ -44,6 +47,7 @@ HOW: list[tuple[Rule, Place]] = [
 
 by_each_rule = pytest.mark.parametrize(("rule", "place"), HOW)
 
+TITLE = "Diary"
 BOAT = "Our boat was called Jackdaw, and it was blue."
 EVEN = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)[0].similarity
 """The similarity at which the device's passage has the same weight as the server's."""
@@ -73,16 +77,23 @@ def frames_sent(monkeypatch: pytest.MonkeyPatch) -> list[Frame]:
 
 @dataclass(frozen=True)
 class Asked:
-    """A joint question, with the device's prompt and the similarity of each of its passages."""
+    """A joint question, with the device's prompt, its passages and the similarity of each of them."""
 
     together: JointQuestion
     prompt: Prompt
     similarities: Sequence[float]
+    texts: Sequence[str] = ()
+
+    def weights(self, engine: Engine) -> FollowingWeights | None:
+        """Return the weights of the device's passages if they follow the text, else None."""
+        every, texts = self.together.weights_every, [embedded_text(TITLE, text) for text in self.texts]
+        how = FakeEmbedder(), engine.detokenize, self.together.question, texts, self.similarities, every
+        return FollowingWeights(*how) if every else None
 
 
 def passage(text: str) -> StoredPassage:
     """Return a passage of the person's files."""
-    return StoredPassage(1, text, 0, None, None, 1, "Diary", "note", None, (), "diary.md")
+    return StoredPassage(1, text, 0, None, None, 1, TITLE, "note", None, (), "diary.md")
 
 
 def together(
@@ -95,15 +106,19 @@ def together(
     place: Place | None = None,
     rows: int = 1,
     passages: int = 1,
+    weights_every: int = 0,
 ) -> Asked:
     """Return a joint question with private passages, one row (prompt) for each.
 
-    The device may send token distributions. The rule "greedy" means temperature 0.
+    Weights follow the text after every `weights_every` tokens; 0 for never. The device may send token distributions.
+    The rule "greedy" means temperature 0.
     """
     if rule == "greedy":
         sampling = SamplingSettings(repetition_penalty=sampling.repetition_penalty, seed=sampling.seed)
-    asked = JointQuestion(question, sampling, max_tokens, passages, rows, rule, place, open=True)
-    return Asked(asked, build(question, [passage(text) for text in texts]), [similarity] * len(texts))
+    asked = JointQuestion(
+        question, sampling, max_tokens, passages, rows, rule, place, open=True, weights_every=weights_every
+    )
+    return Asked(asked, build(question, [passage(text) for text in texts]), [similarity] * len(texts), texts)
 
 
 class Written:
@@ -123,6 +138,8 @@ class Written:
         self.text = ""
         source = LocalSource(engine or FakeEngine(), CHATML)
         self.joint = joint = Aggregated(link, source, asked.together, Trace(), None)
+        if weights := asked.weights(source.engine):
+            joint.follow(weights)
         with joint:
             opening()
             for piece in joint_pieces(joint, asked.prompt, asked.similarities):
@@ -141,13 +158,19 @@ def by_one(
     trace, request = Trace(), asked.together
     public = public_prompt(request.question, passages, far.template, request.rows)
     near = row_similarities([passage.similarity for passage in passages], request.rows)
+    own = asked.weights(device)
+    if own:
+        own.add([embedded_text(passage.title, passage.text) for passage in passages])
     decoders = {
-        "device": local.decoder(asked.prompt, asked.similarities, ahead=0, trace=trace, tree=None),
-        "server": far.decoder(public, near, ahead=0, trace=trace, tree=None),
+        "device": local.decoder(asked.prompt, own or row_weights(asked.similarities), ahead=0, trace=trace, tree=None),
+        "server": far.decoder(public, row_weights(near), ahead=0, trace=trace, tree=None),
     }
     share = device_share(log_weight(asked.similarities), log_weight([passage.similarity for passage in passages]))
     written: list[int] = []
     while True:
+        if own and (count := basis(len(written), own.every)):
+            near = own.similarities(written[:count]).result()
+            share = device_share(log_weight(near[: own.rows]) - log_weight(near[own.rows :]), 0.0)
         drafts: dict[Side, Draft] = {}
         whole: dict[Side, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
         for side in ("device", "server"):
@@ -165,6 +188,8 @@ def by_one(
             chosen = decided
         written.append(chosen)
         if device.is_end(chosen) or len(written) == request.max_tokens:
+            if own:
+                own.close()
             return written
         for decoder in decoders.values():
             decoder.append(chosen)

@@ -46,4 +46,5 @@ def offer(settings: Settings, answering: Answering) -> m.Offer:
         pipelines=tuple(PIPELINES),
         aggregation=scheduler.OFFERED,
         model_only=settings.limits.model_only,
+        follows_text=True,
     )

@@ -62,10 +62,11 @@ class Requests:
             self._broke(getattr(message, "request", None), error)
 
     def _handle(self, message: Arrived) -> None:
+        if isinstance(message, m.JointFromDevice):
+            if (request := self._requests.get(message.request)) and request.joint:
+                request.joint.on_message(message)
+            return
         match message:
-            case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Fetch() | m.RoundTrip():
-                if (request := self._requests.get(message.request)) and request.joint:
-                    request.joint.on_message(message)
             case m.Ask():
                 self._ask(message)
             case m.Start():

@@ -122,6 +122,7 @@ class Server:
             place=chosen.place,
             open=options.open,
             scheduled=chosen.way == "scheduled",
+            weights_every=options.weights_every,
         )
         try:
             joint = self.public.together(asked, source, request.trace, self.tree)

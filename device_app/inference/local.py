@@ -14,7 +14,7 @@ from device_app.cache.states.tree import QKVTree
 from device_app.inference.abstaining import Judged, judge
 from device_app.inference.prefilling import Prefilling
 from device_app.inference.sureness import Sureness
-from models.decoder import Decoder, log_probability
+from models.decoder import Decoder, LogWeights, log_probability
 from models.engine import Engine, Logits
 from models.following_weights import FollowingWeights
 from models.sampling import SamplingSettings, likeliest, sample
@@ -114,16 +114,16 @@ class LocalSource(Prefilling):
             yield from spelled(drawn, self.engine.detokenize, max_tokens)
 
     def decoder(
-        self, prompt: Prompt, similarities: Sequence[float], *, ahead: int, trace: Trace, tree: QKVTree | None
+        self, prompt: Prompt, weights: LogWeights, *, ahead: int, trace: Trace, tree: QKVTree | None
     ) -> Decoder:
         """Prefill the prompt, and return a decoder for a caller that draws tokens and rolls back itself.
 
-        `similarities` weigh the rows, one for each passage. The decoder can roll back up to `ahead` tokens. Raises
+        `weights` are those of the rows, one for each passage. The decoder can roll back up to `ahead` tokens. Raises
         ContextFull.
         """
         with trace.step("prefill"):
             rows = self.prefilled(prompt, trace, tree)
-        return Decoder(self.engine, dict(enumerate(rows)), row_weights(similarities), ahead=ahead)
+        return Decoder(self.engine, dict(enumerate(rows)), weights, ahead=ahead)
 
     def alternatives(
         self,

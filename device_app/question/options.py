@@ -57,8 +57,8 @@ class Options:
     decides tokens. `pipeline` is the server's pipeline; "" leaves the choice to the server. `model_only` lets the model
     answer any question without files. `unsuited` says, for the person, why this device's model does not do so by
     itself, and which model would; "" if the model is large enough. `send` lets such a request be sent to the server,
-    whatever names it contains. `weights_every` is the number of tokens after which the weights of several rows are
-    computed again; 0 for never.
+    whatever names it contains. `weights_every` is the number of tokens after which the weights of several rows and,
+    with `open`, of both sides are computed again; 0 for never.
     """
 
     plan: Plan

@@ -125,7 +125,8 @@ class Answer:
             ge=0,
             le=1024,
             description="Number of tokens after which the weights of passages read in rows are computed again, from "
-            "the question and the answer so far; 0: never. The server's part of a joint answer keeps its weights.",
+            "the question and the answer so far; 0: never. Those between this device and a server that write together "
+            "change only with link.privacy = open.",
         ),
     ] = 0
     summaries: Annotated[

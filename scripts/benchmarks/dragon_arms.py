@@ -27,7 +27,7 @@ from scripts.benchmarks.dragon_line import Lines, Way
 from scripts.benchmarks.dragon_server import Server
 from scripts.benchmarks.pacing import Paced
 from shared.aggregation.terms import Terms
-from shared.aggregation.weights import log_weight
+from shared.aggregation.weights import log_weight, row_weights
 from shared.prompt import ChatTemplate, Prompt
 from shared.protocol import codec
 from shared.protocol import messages as m
@@ -173,7 +173,7 @@ class Bench:
         )
         server = self.sockets[rtt]
         dragon_sync.ask(server, request)
-        decoder = self.source.decoder(prompt, weights, ahead=0, trace=Trace(), tree=self.tree)
+        decoder = self.source.decoder(prompt, row_weights(weights), ahead=0, trace=Trace(), tree=self.tree)
         write = dragon_sync.token_wise if mode == "token" else dragon_sync.sequence_wise
         done = write(server, request, decoder, log_weight(weights), self._engine)
         answer.tokens, answer.at = done.tokens, done.at

@@ -22,7 +22,7 @@ from scripts.benchmarks.dragon_data import Question
 from scripts.benchmarks.dragon_setting import LEVEL, PASSAGES, Setting
 from scripts.benchmarks.pacing import Paced
 from scripts.places import step
-from shared.aggregation.weights import log_weight
+from shared.aggregation.weights import log_weight, row_weights
 from shared.prompt import Prompt, build
 from shared.protocol import messages as m
 from shared.public import stored
@@ -141,7 +141,9 @@ def first_token(
         dragon_sync.ask(bench.sockets[rtt], request)
         question = _question(setting, text)
         weights = question.weights(1, PASSAGES, level)
-        decoder = bench.source.decoder(_prompt(setting, question), weights, ahead=0, trace=Trace(), tree=tree)
+        decoder = bench.source.decoder(
+            _prompt(setting, question), row_weights(weights), ahead=0, trace=Trace(), tree=tree
+        )
         ready = bench.source.engine
         assert isinstance(ready, Paced)
         answer.at = dragon_sync.token_wise(bench.sockets[rtt], request, decoder, log_weight(weights), ready).at

@@ -17,7 +17,7 @@ from scripts.benchmarks.dragon_data import Question
 from scripts.benchmarks.dragon_setting import LEVEL, PASSAGES, STEPS, Setting
 from scripts.places import step
 from shared.aggregation.messages import Rule
-from shared.aggregation.weights import device_share, log_weight
+from shared.aggregation.weights import device_share, log_weight, row_weights
 from shared.prompt import ChatTemplate
 from shared.protocol import messages as m
 from shared.side import Side
@@ -123,7 +123,7 @@ class OneProcess:
         prompt = question.prompt(self._template, 1, PASSAGES)
 
         return {
-            "device": bench.source.decoder(prompt, (1.0,), ahead=0, trace=Trace(), tree=bench.tree),
+            "device": bench.source.decoder(prompt, row_weights((1.0,)), ahead=0, trace=Trace(), tree=bench.tree),
             "server": dragon_server.begin(self._far, self._template, question.text, passages, PrefixCache(0)),
         }
 

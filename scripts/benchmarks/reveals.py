@@ -22,8 +22,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from device_app.answering.sources.joint import joint_pieces
 from device_app.companion.fetching import Search
-from device_app.companion.joint.aggregated import Aggregated, JointQuestion, joint_pieces
+from device_app.companion.joint.aggregated import Aggregated, JointQuestion
 from device_app.companion.link.credentials import Credentials
 from device_app.companion.link.link import Link
 from device_app.companion.link.request import RemoteRequest

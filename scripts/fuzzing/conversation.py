@@ -159,7 +159,7 @@ class Conversation:
             self._alive.pop(number, None)
         elif kind.cls is m.Start and number in self._alive:
             self._alive[number] |= {"generate": True}
-        elif kind.cls is m.Weight and number in self._alive:
+        elif kind.cls in (m.Weight, m.FollowingWeight) and number in self._alive:
             self._alive[number] |= {"weighed": True}
 
     def _utterance(self, kind: inspect.StructType, given: dict[str, Any], *, wild: bool) -> Utterance:
@@ -229,6 +229,9 @@ class Conversation:
             foreign = kind.cls in (m.Drafts, m.Targets) and chance.random() < BEYOND_JOINT
             if foreign:
                 self._put_beyond(given["ids"])
+            given |= {"every": 4, "log_odds": float(number % 5)}
+            if kind.cls is m.Reweight:
+                given["position"] = min(4 * place, most - 1)
             given["distributions"] = []
             if ask.get("rule") == "algorithm1":
                 given["distributions"] = [encode(quantise([token], [1.0])) for token in given["ids"]]
@@ -280,7 +283,7 @@ class Conversation:
             some = m.Drafts, m.Switch, m.RoundTrip, m.Fetch
             fitting = rules if kind.cls in some else ("coupled", "algorithm1", "greedy")
             joint = [number for number, ask in self._alive.items() if ask["ahead"] and ask["rule"] in fitting]
-            if kind.cls is m.Weight:
+            if kind.cls in (m.Weight, m.FollowingWeight):
                 return [number for number in joint if "weighed" not in self._alive[number]]
             settles = kind.cls in (m.Targets, m.Switch, m.RoundTrip)
             return [number for number in joint if not settles or self._alive[number]["place"] == "device"]

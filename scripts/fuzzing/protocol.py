@@ -6,10 +6,10 @@ import msgspec
 import numpy as np
 
 from scripts import protocol_page
+from scripts.fuzzing.script import Script
 from shared.aggregation import messages as a
 from shared.aggregation.aggregator import Aggregator, JointPhase
 from shared.aggregation.distribution import Distribution, Top, encode, quantise
-from shared.aggregation.scheduler import OFFERED
 from shared.aggregation.terms import Terms
 from shared.aggregation.wire import Assembly, from_wire, to_wire
 from shared.errors import ProtocolError
@@ -22,7 +22,9 @@ from shared.protocol.session import SessionState
 from shared.side import Side
 
 SESSION = "a-name-nobody-guesses"
-OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0, pipelines=("plain", "hyde"), aggregation=OFFERED)
+OFFER = msgspec.structs.replace(
+    protocol_page.OFFER, model="model", vocabulary="words", embedder="embedder", requests=3, max_tokens=64
+)
 HELLO = m.Hello(m.VERSIONS, "words", "embedder", "fuzzed")
 USAGE = m.Usage(0, 0, 0, 0)
 RULES: tuple[m.Rule, ...] = ("coupled", "algorithm1", "greedy")
@@ -37,29 +39,6 @@ GOOD = (
     *map(codec.device_frame, protocol_page.FROM_DEVICE),
     *map(codec.server_frame, protocol_page.FROM_SERVER),
 )
-
-
-class Script:
-    """The fuzzer's bytes as a source of choices; when they run out, every choice is 0."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def __bool__(self) -> bool:
-        return self._at < len(self._data)
-
-    def number(self, below: int) -> int:
-        """Return a number of at least 0 and less than `below`, from one byte."""
-        self._at += 1
-        return self._data[self._at - 1] % below if self._at <= len(self._data) else 0
-
-    def frame(self) -> Frame:
-        """Return bytes or text, possibly with lone surrogates."""
-        size = self.number(256)
-        data = self._data[self._at : self._at + size]
-        self._at += size
-        return data if size % 2 else data.decode("utf-8", "surrogateescape")
 
 
 def any_frame(data: bytes) -> None:
@@ -107,7 +86,7 @@ def any_server(data: bytes) -> None:
                 index[number], credit[number] = 0, 0
             case 6 if number in ours.alive:
                 with suppress(ProtocolError):
-                    ours.send(_from_both(script, number) if script.number(3) else _fetch(script, number))
+                    ours.send(_from_both(script, number) if script.number(3) else _from_device(script, number))
             case 2 if number in ours.alive:
                 credit[number] = max(script.number(65), credit[number])
                 ours.send(m.Credit(number, credit[number]))
@@ -199,7 +178,7 @@ def _device_frame(script: Script, version: int) -> Frame:
         case 9 | 10:
             said = _from_both(script, request)
         case 11:
-            said = _fetch(script, request) if script.number(2) else m.RoundTrip(request, 50_000)
+            said = _from_device(script, request) if script.number(4) else m.RoundTrip(request, 50_000)
         case 4:
             said = m.Start(request, script.number(65), (0,) * script.number(3))
         case 5:
@@ -233,7 +212,13 @@ def _from_both(script: Script, request: int) -> m.Weight | m.Drafts | m.Targets 
             return m.Drafts(request, script.number(position + 1), position, (5,) * count, given)
 
 
-def _fetch(script: Script, request: int) -> m.Fetch:
+def _from_device(script: Script, request: int) -> m.Fetch | m.FollowingWeight | m.Reweight:
+    """Return a message about a joint answer that only a device sends, correct or not."""
+    match script.number(3):
+        case 0:
+            return m.FollowingWeight(request, 12.5, script.number(2) + 4)
+        case 1:
+            return m.Reweight(request, script.number(65), 0.5)
     return m.Fetch(request, script.number(65), 16 ** (script.number(5) + 1))
 
 
@@ -248,7 +233,8 @@ def any_joint(data: bytes) -> None:
         known = len(machine.settled)
         try:
             for command in machine.receive(_event(script, machine, assembly)):
-                if isinstance(command, a.Send) and not isinstance(command.message, a.Fetch | a.Rest | a.Stop):
+                unlike = a.Fetch | a.Rest | a.Reweight | a.Stop
+                if isinstance(command, a.Send) and not isinstance(command.message, unlike):
                     for message in to_wire(1, command.message):
                         codec.device_frame(message)
         except ProtocolError:
@@ -265,7 +251,7 @@ def _event(script: Script, machine: Aggregator, assembly: Assembly) -> a.Event:
         case 0 | 1 if machine.next_draft is not None:
             return a.Drafted(machine.epoch, machine.next_draft, 5, drafts[machine.terms.rule])
         case 2:
-            return a.Weighed(12.5)
+            return a.Weighed(12.5, script.number(9))
         case 3:
             size = script.number(4) * 300
             rest = assembly.put(m.Rest(1, script.number(9), 0, size or len(RIGHT), bytes(size) or RIGHT))
@@ -273,7 +259,7 @@ def _event(script: Script, machine: Aggregator, assembly: Assembly) -> a.Event:
         case 4:
             return a.HandOver()
         case 5:
-            return from_wire(_fetch(script, 1), VOCABULARY)
+            return from_wire(_from_device(script, 1), VOCABULARY)
     return from_wire(_from_both(script, 1), VOCABULARY)
 
 

@@ -24,6 +24,7 @@ from shared.aggregation.messages import (
     HandOver,
     Lost,
     Rest,
+    Reweight,
     RollBack,
     Send,
     Stop,
@@ -35,8 +36,8 @@ from shared.aggregation.messages import (
     Weight,
 )
 from shared.aggregation.role import Role
+from shared.aggregation.shares import DeviceShares
 from shared.aggregation.terms import Terms
-from shared.aggregation.weights import checked, device_share
 from shared.errors import ProtocolError
 from shared.protocol.messages import CloseCode
 from shared.side import Side, other
@@ -65,8 +66,7 @@ class Aggregator:
         self._role = Role(terms)
         self._own = Chain()
         self._others = DraftQueue(terms.rule, terms.vocabulary, terms.max_tokens, terms.ahead)
-        self._log_h: dict[Side, float] = {}
-        self._share: float | None = None
+        self._shares = DeviceShares(terms.max_tokens)
         self._targets: dict[int, int] = {}
         self._requested: dict[Side, int] = {}  # greedy: tokens requested at the next position
 
@@ -94,7 +94,7 @@ class Aggregator:
     @property
     def waits(self) -> bool:
         """Whether the next token needs a message from the other side before it can be decided."""
-        return self.phase is JointPhase.TOGETHER and (not self.aggregates or self._share is None or self._lacks())
+        return self.phase is JointPhase.TOGETHER and (not self.aggregates or self._lacks())
 
     @property
     def judged(self) -> dict[Side, Judged]:
@@ -114,8 +114,8 @@ class Aggregator:
         match event:
             case Drafted():
                 commands = self._drafted(event)
-            case Weighed(log_h):
-                commands = self._weighed(log_h)
+            case Weighed(log_h, every):
+                commands = self._weighed(Weight(log_h, every))
             case Supplied():
                 commands = self._supplied(event)
             case HandOver():
@@ -141,18 +141,15 @@ class Aggregator:
             return []
         return [Send(Drafts(self._own.epoch, max(position, self._own.epoch), tokens, distributions))]
 
-    def _weighed(self, log_h: float) -> list[Command]:
+    def _weighed(self, weight: Weight) -> list[Command]:
         if self.phase is not JointPhase.TOGETHER:
             return []
-        return [Send(Weight(checked(log_h))), *self._weigh(self.terms.side, log_h)]
+        return [Send(weight), *self._weigh(self.terms.side, weight)]
 
-    def _weigh(self, side: Side, log_h: float) -> list[Command]:
-        if self._log_h.setdefault(side, checked(log_h)) != log_h:
-            raise ProtocolError(CloseCode.ILLEGAL, "A side's passages got two different weights.")
-        if len(self._log_h) < 2:
+    def _weigh(self, side: Side, weight: Weight) -> list[Command]:
+        if not self._shares.weigh(side, weight):
             return []
-        self._share = device_share(self._log_h["device"], self._log_h["server"])
-        useless = self._share == 1 and self.terms.side == "device"
+        useless = self._shares.first == 1 and self.terms.side == "device"
         return [Send(Stop()), *self._alone("the server found no passages for the question")] if useless else []
 
     def _on_event(self, message: Event) -> list[Command]:
@@ -161,8 +158,11 @@ class Aggregator:
                 self._others.put(message, self.settled)
             case Targets():
                 self._targeted(message)
-            case Weight(log_h):
-                return self._weigh(other(self.terms.side), log_h)
+            case Weight():
+                return self._weigh(other(self.terms.side), message)
+            case Reweight():
+                self._shares.follow(message)
+                return [Send(message)] if self.terms.side == "device" else []
             case Switch():
                 self._role.on_switch(message, len(self.settled), self._own.epoch, self._others.epoch)
             case Fetch(position, count):
@@ -263,10 +263,11 @@ class Aggregator:
         own, held = self._own.at(position), self._others.at(position)
         if self.phase is JointPhase.ALONE:
             return own.token if own else None
-        if self._share is None:
+        share = self._shares.at(position)
+        if share is None:
             return None
         device, server = (own, held) if self.terms.side == "device" else (held, own)
-        token = rules.decide(self.terms.rule, self.terms.seed, position, self._share, device, server)
+        token = rules.decide(self.terms.rule, self.terms.seed, position, share, device, server)
         if token is None and own and held and isinstance(own.distribution, Top) and isinstance(held.distribution, Top):
             commands += self._asked(position, {"device": own.distribution, "server": held.distribution})
         return token
@@ -281,12 +282,10 @@ class Aggregator:
         return commands
 
     def _lacks(self) -> bool:
-        position, seed, share = len(self.settled), self.terms.seed, self._share
-        if (
-            share is not None
-            and self.terms.rule == "coupled"
-            and rules.author(seed, position, share) == self.terms.side
-        ):
+        position, share = len(self.settled), self._shares.at(len(self.settled))
+        if share is None:  # the device computes the later ones itself
+            return self.terms.side == "server" or self._shares.first is None
+        if self.terms.rule == "coupled" and rules.author(self.terms.seed, position, share) == self.terms.side:
             return False
         return self._others.at(position) is None or "server" in self._requested
 

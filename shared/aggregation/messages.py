@@ -30,9 +30,23 @@ class Draft:
 class Weight:
     """The message with the log weight of the sender's passages, log h, sent once; -inf without passages. h is the sum
     of exp(score / temperature) over the passages.
+
+    With `every` above 0, the device computes its weight in the mixture again after every `every` tokens (`Reweight`).
     """
 
     log_h: float
+    every: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reweight:
+    """The device's message with its weight η in the mixture from `position` on, as the log odds log(η / (1 - η)).
+
+    On the device, it is the event that this weight was computed.
+    """
+
+    position: int
+    log_odds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +106,7 @@ class Stop:
     """The message that the sender stops contributing: the answer was cancelled, or the sender cannot continue."""
 
 
-Message = Weight | Drafts | Targets | Fetch | Rest | Switch | Stop
+Message = Weight | Reweight | Drafts | Targets | Fetch | Rest | Switch | Stop
 
 
 # Events on this side.
@@ -100,9 +114,10 @@ Message = Weight | Drafts | Targets | Fetch | Rest | Switch | Stop
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """The event that this side's passages were retrieved; `log_h` is their log weight."""
+    """The event that this side's passages were retrieved; `log_h` is their log weight, `every` as in `Weight`."""
 
     log_h: float
+    every: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,25 +34,30 @@ def to_wire(
 
 
 def from_wire(
-    message: m.Weight | m.Drafts | m.Targets | m.Switch | m.Fetch, vocabulary: int
-) -> a.Weight | a.Drafts | a.Targets | a.Switch | a.Fetch:
+    message: m.Weight | m.FollowingWeight | m.Reweight | m.Drafts | m.Targets | m.Switch | m.Fetch, vocabulary: int
+) -> a.Weight | a.Reweight | a.Drafts | a.Targets | a.Switch | a.Fetch:
     """Convert a link message into the aggregator's form.
 
     Raises ProtocolError for a distribution that does not fit the vocabulary.
     """
+    said: a.Weight | a.Reweight | a.Drafts | a.Targets | a.Switch | a.Fetch
     match message:
         case m.Weight(_, log_h):
-            return a.Weight(-math.inf if log_h is None else log_h)
+            said = a.Weight(-math.inf if log_h is None else log_h)
+        case m.FollowingWeight(_, log_h, every):
+            said = a.Weight(log_h, every)
+        case m.Reweight(_, position, log_odds):
+            said = a.Reweight(position, log_odds)
         case m.Drafts(_, epoch, position, ids, distributions):
-            return a.Drafts(
-                epoch, position, ids, tuple(decode(distribution, vocabulary) for distribution in distributions)
-            )
+            decoded = tuple(decode(distribution, vocabulary) for distribution in distributions)
+            said = a.Drafts(epoch, position, ids, decoded)
         case m.Targets(_, position, ids):
-            return a.Targets(position, ids)
+            said = a.Targets(position, ids)
         case m.Switch(_, position, mine, yours):
-            return a.Switch(position, mine, yours)
+            said = a.Switch(position, mine, yours)
         case m.Fetch(_, position, count):
-            return a.Fetch(position, count)
+            said = a.Fetch(position, count)
+    return said
 
 
 def enough(count: int, vocabulary: int) -> int:

@@ -142,7 +142,7 @@ class DeviceSession(Session):
                     return []
                 if isinstance(message, m.Start):
                     self._commands[message.request] = (self._commands[message.request][0], message)
-            case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Fetch() | m.RoundTrip():
+            case _ if isinstance(message, m.JointFromDevice):
                 if not self._change(message):
                     return []
                 self._joint.setdefault(message.request, []).append(message)

@@ -17,8 +17,12 @@ def needed_again(ask: m.Ask, said: Sequence[m.JointFromDevice], event: m.Drafts 
     end = event.position + len(event.ids)
     known = end if isinstance(event, m.Targets) else max(event.epoch, end - ask.ahead)
     newest = max((message.epoch for message in said if isinstance(message, m.Drafts)), default=0)
-    trip = next((message for message in reversed(said) if isinstance(message, m.RoundTrip)), None)
-    return [message for message in said if message is trip or _needed(message, known, newest, ask.rule)]
+    weights = (message for message in reversed(said) if isinstance(message, m.Reweight) and message.position <= known)
+    trips = (message for message in reversed(said) if isinstance(message, m.RoundTrip))
+    weight, trip = next(weights, None), next(trips, None)
+    return [
+        message for message in said if message is weight or message is trip or _needed(message, known, newest, ask.rule)
+    ]
 
 
 def _needed(message: m.JointFromDevice, known: int, newest: int, rule: m.Rule) -> bool:
@@ -30,7 +34,7 @@ def _needed(message: m.JointFromDevice, known: int, newest: int, rule: m.Rule) -
             return position + len(ids) > known and (epoch == newest or newest > known)
         case m.Targets(_, position, ids):
             return position + len(ids) > known
-        case m.Switch(_, position) | m.Fetch(_, position):
+        case m.Switch(_, position) | m.Fetch(_, position) | m.Reweight(_, position):
             return position >= known
         case m.RoundTrip():
             return False  # only the newest counts: it is repeated, as no event shows whether the server has it

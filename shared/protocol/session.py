@@ -100,6 +100,8 @@ class Session:
                 raise ProtocolError(
                     CloseCode.ILLEGAL, "The server did not offer to choose the deciding side by round-trip times."
                 )
+            case m.FollowingWeight() if not (self.offer and self.offer.follows_text):
+                raise ProtocolError(CloseCode.ILLEGAL, "The server did not offer weights that follow the text.")
             case _:
                 return request.on_message(message)
         return True

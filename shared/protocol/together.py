@@ -1,7 +1,7 @@
 """The legal order of a joint answer's messages, by its rule and the side that decides its final tokens.
 
     from the server   Weight -> (Drafts | Targets | Switch | Rest)*
-    from the device   (Weight | Drafts | Targets | Switch | Fetch | RoundTrip)*
+    from the device   (Weight | FollowingWeight | Drafts | Targets | Switch | Fetch | RoundTrip | Reweight)*
 
 Limits the positions in a message, how often a distribution is requested, and the pieces of a distribution.
 """
@@ -14,9 +14,11 @@ from shared.protocol.messages import (
     CloseCode,
     Drafts,
     Fetch,
+    FollowingWeight,
     JointFromDevice,
     JointFromServer,
     Rest,
+    Reweight,
     RoundTrip,
     Switch,
     Targets,
@@ -27,7 +29,7 @@ from shared.protocol.messages import (
 class Together:
     """The state of one joint answer. `index` is the position after the server's furthest draft."""
 
-    __slots__ = ("_ask", "_fetched", "_fetches", "_pending_rests", "_rest", "index", "weighed")
+    __slots__ = ("_ask", "_every", "_fetched", "_fetches", "_pending_rests", "_rest", "index", "weighed")
 
     def __init__(self, ask: Ask, *, by_text: bool) -> None:
         """Begin a joint answer. Raises ProtocolError for an Ask that does not permit a joint answer."""
@@ -43,6 +45,7 @@ class Together:
         self.weighed = False
         self.index = 0
         self._ask = ask
+        self._every = 0  # the tokens after which the device's weight changes
         self._fetched = (-1, 0)  # the last Fetch's position and count
         self._fetches = 0  # the number of fetches at that position
         self._pending_rests = 0  # fetched distributions whose first piece has not come
@@ -63,6 +66,8 @@ class Together:
                 raise ProtocolError(
                     CloseCode.ILLEGAL, "A round-trip time came for an answer whose tokens always the same side decides."
                 )
+            case FollowingWeight() | Reweight():
+                self._follows(said)
         return True
 
     def advance(self, event: JointFromServer) -> None:
@@ -111,6 +116,19 @@ class Together:
             raise ProtocolError(
                 CloseCode.ORDER, "Decided tokens, or a hand-over, came for positions beyond the answer's length."
             )
+
+    def _follows(self, said: FollowingWeight | Reweight) -> None:
+        """Check a weight that follows the text, or the announcement of such weights. Raises ProtocolError."""
+        if self._ask.rule == "greedy":
+            raise ProtocolError(CloseCode.ILLEGAL, "With the greedy rule, the weights that follow stay on the device.")
+        if isinstance(said, FollowingWeight):
+            if self._every not in (0, said.every):
+                raise ProtocolError(CloseCode.ILLEGAL, "The device's weight was to change after two different numbers.")
+            self._every = said.every
+        elif not self._every or said.position % self._every or said.position < 2 * self._every:
+            raise ProtocolError(CloseCode.ORDER, "A weight came for a position at which it must not change.")
+        elif said.position >= self._ask.max_tokens:
+            raise ProtocolError(CloseCode.ORDER, "A weight came for a position beyond the answer's length.")
 
     def _asks(self, fetch: Fetch) -> bool:
         if self._ask.rule != "greedy" or fetch.position >= self._ask.max_tokens:

@@ -95,6 +95,21 @@ def test_the_answer_is_the_same_under_every_setting_and_each_says_who_settled_it
     assert learned.offered == frozenset({"device", "server", "scheduled"})
 
 
+def test_weights_follow_the_text_by_the_setting_and_the_ledger_says_so(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever settles, the answer is the same; only a server that may settle is told the weights."""
+    ready(home)
+    tokens = written(monkeypatch)
+    answers = {setting: asked(home, setting, weights_every=4) for setting in SETTINGS}
+    assert (len(tokens), len(set(tokens))) == (len(SETTINGS), 1)
+    asked(home, "both")
+    assert tokens[-1] != tokens[0]
+    revealed = {setting: "the answer so far" in str(answer.egress.items) for setting, answer in answers.items()}
+    assert (revealed["both"], revealed["server"], revealed["device"]) == (True, True, False)
+    assert "the answer so far" not in str(asked(home, "both", weights_every=4, open=False).egress.items)
+
+
 @pytest.mark.parametrize("options", [{"open": False}, {"sampling": SamplingSettings(temperature=0.0)}])
 def test_where_privacy_or_temperature_leaves_one_place_the_setting_changes_nothing(
     home: Home, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -143,6 +143,11 @@ HALF = SURE[:-2] + (30_000).to_bytes(2, "little")
         ("algorithm1", "both", m.CloseCode.ILLEGAL, [m.RoundTrip(1, 50_000)]),
         ("greedy", "device", m.CloseCode.ILLEGAL, [m.RoundTrip(1, 50_000)]),
         ("algorithm1", "device", m.CloseCode.ILLEGAL, [m.Switch(1, 3, 0, 190)]),
+        ("algorithm1", "both", m.CloseCode.ILLEGAL, [m.FollowingWeight(1, 11.0, 8)]),
+        ("algorithm1", "both", m.CloseCode.ORDER, [m.Reweight(1, 16, 0.5)]),
+        ("algorithm1", "both", m.CloseCode.MALFORMED, [m.Reweight(1, 16, float("nan"))]),
+        ("algorithm1", "both", m.CloseCode.MALFORMED, [m.FollowingWeight(1, 11.0, 0)]),
+        ("greedy", "device", m.CloseCode.ILLEGAL, [m.FollowingWeight(1, 11.0, 8)]),
     ],
 )
 def test_a_device_that_lies_breaks_its_own_session_alone(

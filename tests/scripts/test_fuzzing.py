@@ -36,7 +36,7 @@ from shared.protocol.server import ServerSession
 FRAMES, SEED = 4000, 1
 
 
-OFFER = m.Offer("fake", "fake", "fake", 4096, 16, 1024, 2.0)
+OFFER = m.Offer("fake", "fake", "fake", 4096, 16, 1024, 2.0, follows_text=True)
 
 
 def talk(seed: str = "0:0") -> Conversation:
@@ -53,7 +53,7 @@ def greeted(seed: str = "0:0") -> Conversation:
 def test_every_message_and_field_is_said_with_extreme_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversation_module, "FATAL", 1.0)  # so that few frames show it
     extremes: set[str] = set()
-    for number in range(300):
+    for number in range(400):
         conversation = talk(f"0:{number}")
         extremes.update(conversation.hello().extremes)
         for _ in range(96):

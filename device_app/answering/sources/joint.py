@@ -1,6 +1,7 @@
 """The token source of a joint answer by this device and a server; if it has no text, this device writes alone."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 from device_app.answering.planner import clause
@@ -8,11 +9,12 @@ from device_app.answering.sources.own import Own, similarities
 from device_app.answering.sources.source import Attempt, Pieces
 from device_app.answering.state import Action
 from device_app.companion.dispatch.aggregation_choice import AggregationChoice
-from device_app.companion.joint.aggregated import Aggregated, joint_pieces
+from device_app.companion.joint.aggregated import Aggregated
 from device_app.inference.sureness import Sureness
 from device_app.question.answer import WENT_ON, Answer
-from shared.ending import Piece
+from shared.ending import Piece, ended
 from shared.printable import counted, visible
+from shared.prompt import Prompt
 from shared.public import hit as public_hit
 from shared.types import Hit
 
@@ -30,7 +32,10 @@ class Joint:
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:  # noqa: ARG002  (unknown of both)
         """Yield the pieces of the joint answer."""
         assert attempt.prompt
-        return joint_pieces(self._aggregated, attempt.prompt, similarities(attempt), self._own.room(attempt))
+        own = self._own
+        if own.weighing and (weights := own.weighing.weights(attempt, own.source)):
+            self._aggregated.follow(weights)
+        return joint_pieces(self._aggregated, attempt.prompt, similarities(attempt), own.room(attempt))
 
     def rewritten(
         self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None
@@ -67,3 +72,11 @@ class Joint:
             since = f" from token {report.together} on" if report.together else ""
             reasons = (*reasons[:-1], f"{WENT_ON}{since}: {clause(report.alone)}")
         return replace(answer, written="aggregated" if report.together else "device", decided=reasons)
+
+
+def joint_pieces(
+    joint: Aggregated, prompt: Prompt, similarities: Sequence[float], most: int | None = None
+) -> Generator[Piece, None, None]:
+    """Yield `joint.pieces` up to the point where the answer begins to repeat itself."""
+    with closing(joint.pieces(prompt, similarities, most)) as pieces:
+        yield from ended(pieces)

@@ -36,11 +36,15 @@ class Weighing:
 
     def following(self, attempt: Attempt, source: LocalSource) -> FollowingWeights | None:
         """Return the rows' weights, updated while the text is written; the caller closes them. None for one row."""
+        return self.weights(attempt, source) if attempt.prompt and len(attempt.prompt.passages) > 1 else None
+
+    def weights(self, attempt: Attempt, source: LocalSource) -> FollowingWeights | None:
+        """Return the rows' weights even for one row; None if the prompt has no passages."""
         assert attempt.prompt
-        rows = len(attempt.prompt.passages)
-        if rows < 2 or rows != len(attempt.hits):
+        hits = attempt.hits[: len(attempt.prompt.passages)]
+        if not hits or len(hits) < len(attempt.prompt.passages):
             return None
-        passages = [embedded_text(hit.passage.title, hit.passage.text) for hit in attempt.hits]
+        passages = [embedded_text(hit.passage.title, hit.passage.text) for hit in hits]
         near = similarities(attempt)
         return FollowingWeights(self.embedder, source.engine.detokenize, self.question, passages, near, self.every)
 

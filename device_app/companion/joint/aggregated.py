@@ -1,35 +1,36 @@
 """The device's side of a joint answer, which device and server write token by token (DRAGON, section 4).
 
 `shared.aggregation` decides; this module has the threads, the link and the clock. Private passages never leave. The
-next-token distributions computed from them leave only with `link.privacy = open`. Four things always leave: the
-question, the drafted tokens or the final ones, one number for how relevant the passages are, and
-acknowledgements. If the server fails, the device writes the rest alone.
+next-token distributions computed from them leave only with `link.privacy = open`, as do weights that follow the text.
+Four things always leave: the question, the drafted tokens or the final ones, one number for how relevant the
+passages are to the question, and acknowledgements. If the server fails, the device writes the rest alone.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
-from contextlib import closing
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, Self
 
 from device_app.cache.states.tree import QKVTree
 from device_app.companion import waiting
 from device_app.companion.joint.drafting import Broke, DraftEvent, Drafting, Errand, Own
-from device_app.companion.joint.joint_request import JointQuestion, JointReport, JointRequest
+from device_app.companion.joint.following import FollowingShare
+from device_app.companion.joint.joint_request import JointQuestion, JointReport, JointRequest, ending
 from device_app.companion.joint.scheduling import Scheduling
 from device_app.companion.link.request import RequestEvent
 from device_app.companion.waiting import next_event
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import too_few
 from models.engine import Ends
+from models.following_weights import FollowingWeights
 from shared.aggregation import messages as a
 from shared.aggregation.aggregator import Aggregator, JointPhase
 from shared.aggregation.terms import Terms
-from shared.aggregation.weights import log_weight
+from shared.aggregation.weights import log_weight, row_weights
 from shared.aggregation.wire import Assembly, from_wire
-from shared.ending import Piece, Speller, ended
+from shared.ending import Piece, Speller
 from shared.errors import LinkError, ProtocolError
 from shared.prompt import Prompt
 from shared.protocol import messages as m
@@ -39,7 +40,7 @@ from shared.trace import Trace
 if TYPE_CHECKING:
     from device_app.companion.link.link import Link
 
-__all__ = ["AHEAD", "Aggregated", "JointQuestion", "joint_pieces"]
+__all__ = ["AHEAD", "Aggregated", "JointQuestion"]
 
 AHEAD: Final = 8
 """The most tokens that are drafted beyond the last token known to be final; see `Terms`."""
@@ -88,15 +89,16 @@ class Aggregated:
             ahead=AHEAD,
         )
         self._machine = Aggregator(self._terms)
-        changes = asked.scheduled and (asked.open or asked.by != "algorithm1")
         ask = asked.ask(self._terms, link.state.round_trip_s)
         told_s, trip_s = ask.round_trip_ms / 1000, lambda: link.state.round_trip_s
-        self._scheduling = Scheduling(self._machine, self.report, trip_s, changes=changes, told_s=told_s)
+        self._scheduling = Scheduling(self._machine, self.report, trip_s, changes=asked.changes, told_s=told_s)
         self._tells = "scheduled" in offer.aggregation
         self._assembly = Assembly(self._terms.vocabulary)
-        self._inbox: SimpleQueue[DraftEvent | RequestEvent | a.Lost] = SimpleQueue()
-        self._request = JointRequest(link, ask, self._listen)
+        self._inbox: SimpleQueue[DraftEvent | RequestEvent | a.Lost | a.Reweight] = SimpleQueue()
+        self._request = JointRequest(link, ask, self._listen, tells_weights=asked.tells_weights)
         self._drafts: Drafting | None = None
+        self._follows = asked.follows(offer)
+        self._share: FollowingShare | None = None
         self._limit = self._terms.max_tokens
         self._drafts_received = self._rejected = 0
         self._moved_at = self._waited_s = 0.0
@@ -114,6 +116,8 @@ class Aggregated:
         self._request.cancel()
         if self._drafts:
             self._drafts.close()
+        if self._share:
+            self._share.weights.close()  # after the drafts, which use them
         if not self.report.alone:
             self.report.together = len(self._machine.settled)
         self.report.judged = {side: (counts.drafts, counts.accepted) for side, counts in self._machine.judged.items()}
@@ -126,6 +130,11 @@ class Aggregated:
         if self._drafts:
             self._drafts.close()
 
+    def follow(self, weights: FollowingWeights) -> None:
+        """Let the weights of both sides' passages follow the text, if the settings and the server allow it."""
+        if self._follows:
+            self._share = FollowingShare(weights, self._inbox.put)
+
     def pieces(
         self, prompt: Prompt, similarities: Sequence[float], most: int | None = None
     ) -> Generator[Piece, None, None]:
@@ -134,14 +143,16 @@ class Aggregated:
         Yields at most `most` tokens. Raises EngineError if this device's model fails, ContextFull, StoreError.
         """
         self._limit = min(self._limit, self._limit if most is None else most)
-        own, sampling = Own(prompt, similarities), self._asked.sampling
+        share, sampling = self._share, self._asked.sampling
+        own = Own(prompt, share.weights if share else row_weights(similarities))
+        weighed = a.Weighed(log_weight(similarities), share.weights.every if share else 0)
         self._drafts = Drafting(
             self._source, own, self._terms, sampling, self._trace, self._tree, on_draft=self._inbox.put
         )
         self._moved_at = time.monotonic()
         speller = Speller(self._source.engine.detokenize)
         with self._trace.step("write together"):
-            for piece in self._settled(self._machine.receive(a.Weighed(log_weight(similarities)))):
+            for piece in self._settled(self._machine.receive(weighed)):
                 yield speller.spelled(piece)
         if rest := speller.rest():
             yield rest
@@ -195,7 +206,7 @@ class Aggregated:
         ready = self._drafts is not None and self._drafts.ready
         return ready and self._machine.phase is not JointPhase.ALONE and self._machine.waits
 
-    def _receive(self, event: DraftEvent | RequestEvent | a.Lost) -> list[a.Command]:
+    def _receive(self, event: DraftEvent | RequestEvent | a.Lost | a.Reweight) -> list[a.Command]:
         match event:
             case Broke(error):
                 raise error
@@ -204,15 +215,17 @@ class Aggregated:
             case a.Drafted():
                 self._drafts_received += 1
                 return self._machine.receive(event)
-            case a.Lost():
+            case a.Lost() | a.Reweight():
                 return self._machine.receive(event)
             case m.Sources(_, passages):
                 self.report.passages = passages
+                if self._share:
+                    self._share.add(passages)
             case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Rest():
                 return self._on_message(event)
             case m.Finished() | m.Failed() | Lost():
                 self._request.ended()
-                return self._lose(self._link.blamed(_why(event)))
+                return self._lose(self._link.blamed(ending(event)))
         return []
 
     def _on_message(self, said: m.JointFromServer) -> list[a.Command]:
@@ -247,6 +260,8 @@ class Aggregated:
                 case a.GoAlone(position, reason):
                     self.report.together, self.report.alone = position, reason
         self._scheduling.watch()
+        if self._share and self._machine.phase is JointPhase.TOGETHER:
+            self._share.advance(self._machine.settled, self._limit)
         if settled and self._scheduling.gives(self._drafts):
             settled += self._do(self._machine.receive(a.HandOver()))
         due = self._request.due
@@ -281,20 +296,3 @@ class Aggregated:
         if self._tells and (round_trip_s := self._scheduling.news_s()):
             self._request.tell_round_trip(round_trip_s)
         self._request.flush(self._step_s)
-
-
-def joint_pieces(
-    joint: Aggregated, prompt: Prompt, similarities: Sequence[float], most: int | None = None
-) -> Generator[Piece, None, None]:
-    """Yield `joint.pieces` up to the point where the answer begins to repeat itself."""
-    with closing(joint.pieces(prompt, similarities, most)) as pieces:
-        yield from ended(pieces)
-
-
-def _why(event: m.Finished | m.Failed | Lost) -> str:
-    match event:
-        case m.Failed(_, _, message) if message:
-            return message
-        case Lost(_, why):
-            return why or "the server lost this answer"
-    return "the server stopped writing"

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
-from models.decoder import Decoder
+from models.decoder import Decoder, LogWeights
 from models.drafts import draft, likeliest
 from models.interruptible import interruptible
 from models.sampling import SamplingSettings
@@ -31,10 +31,10 @@ VERDICT_S: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The device's own prompt, with one row per passage, and each row's similarity to the question."""
+    """The device's own prompt, with one row per passage, and the rows' log weights."""
 
     prompt: Prompt
-    similarities: Sequence[float]
+    weights: LogWeights
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,8 @@ class Drafting:
 
     def _run(self) -> None:
         try:
-            prompt, similarities = self._own.prompt, self._own.similarities
-            ahead = self._terms.ahead + 1
-            decoder = self._source.decoder(prompt, similarities, ahead=ahead, trace=self._trace, tree=self._tree)
+            own, ahead = self._own, self._terms.ahead + 1
+            decoder = self._source.decoder(own.prompt, own.weights, ahead=ahead, trace=self._trace, tree=self._tree)
             self.ready = True
             self._draft_on(decoder)
         except GaveWay:

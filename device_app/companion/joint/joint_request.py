@@ -16,6 +16,7 @@ from shared.aggregation.gathering import GATHER_S, Gathering
 from shared.aggregation.terms import Terms
 from shared.aggregation.wire import to_wire
 from shared.protocol import messages as m
+from shared.protocol.device import Lost
 from shared.side import Side
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class JointQuestion:
     The server retrieves `passages` passages and reads them in `rows` rows. `rule` decides which drafts are
     accepted; by default, it is "greedy" at temperature 0, else "coupled". `place` is the side that decides the tokens
     first; by default, the scheduler chooses. `open`: token distributions may leave the device. `scheduled`: the
-    deciding side may change while the answer is written, unless `place` is "both".
+    deciding side may change while the answer is written, unless `place` is "both". `weights_every`: with `open`, the
+    number of tokens after which both sides' weights are computed again; 0 for never.
     """
 
     question: str
@@ -41,6 +43,7 @@ class JointQuestion:
     place: a.Place | None = None
     open: bool = False
     scheduled: bool = True
+    weights_every: int = 0
 
     def __post_init__(self) -> None:
         """Raise ValueError if `rule` and `place` would send token distributions that must not leave the device."""
@@ -58,6 +61,20 @@ class JointQuestion:
     def at(self) -> a.Place:
         """The side that decides the first tokens: the chosen one or the default."""
         return self.place or scheduler.place(self.by, device_distributions=self.open)
+
+    @property
+    def changes(self) -> bool:
+        """Whether the deciding side may change: both the question and the rule allow it."""
+        return self.scheduled and self.at != "both" and self.by != "greedy" and (self.open or self.by != "algorithm1")
+
+    @property
+    def tells_weights(self) -> bool:
+        """Whether the server, which may decide tokens, has to know weights that follow the text."""
+        return self.at != "device" or self.changes
+
+    def follows(self, offer: m.Offer) -> bool:
+        """Return whether the weights of both sides' passages may follow the text with this server."""
+        return bool(self.weights_every) and self.open and (offer.follows_text or not self.tells_weights)
 
     def ask(self, terms: Terms, round_trip_s: float | None) -> m.Ask:
         """Return the request to the server on these terms.
@@ -85,7 +102,8 @@ class JointQuestion:
 class JointReport:
     """The course of a joint answer: how many tokens both sides wrote together, and why the device continued `alone`.
 
-    `drafts_sent`, `settled_sent` and `distributions_sent` count the items that left, each item once. `changes` counts
+    `drafts_sent`, `settled_sent`, `distributions_sent` and `weights_sent`, of those that follow the text, count the
+    items that left, each item once. `changes` counts
     how often the side that decides the tokens changed; `token_s` are the mean seconds of the last `timed` tokens
     written together. `judged` holds, by side, how many of its drafts were compared with final tokens, and how many were
     accepted.
@@ -95,6 +113,7 @@ class JointReport:
     together: int = 0
     alone: str = ""
     weight_sent: bool = False
+    weights_sent: int = 0
     drafts_sent: int = 0
     settled_sent: int = 0
     distributions_sent: int = 0
@@ -118,17 +137,31 @@ class JointReport:
             (self.drafts_sent, "draft tokens of the answer"),
             (self.distributions_sent, "distributions that drafts were drawn from"),
             (self.settled_sent, "of the answer's tokens"),
+            (self.weights_sent, "numbers for how well your passages fit the answer so far"),
         )
         parts = (f"{count} {what}" for count, what in counted if count)
         weight = ("one number for how well your passages fit the question",) if self.weight_sent else ()
         return ("the question", *weight, *parts, "acknowledgements")
 
 
+def ending(event: m.Finished | m.Failed | Lost) -> str:
+    """Return the reason for which the server ended a joint answer, as a phrase."""
+    match event:
+        case m.Failed(_, _, message) if message:
+            return message
+        case Lost(_, why):
+            return why or "the server lost this answer"
+    return "the server stopped writing"
+
+
 class JointRequest:
     """The request of one joint answer, from `begin` until this device cancels it or the server ends it."""
 
-    def __init__(self, link: Link, ask: m.Ask, on_event: Callable[[RequestEvent], None]) -> None:
-        self._link, self._ask, self._on_event = link, ask, on_event
+    def __init__(
+        self, link: Link, ask: m.Ask, on_event: Callable[[RequestEvent], None], *, tells_weights: bool = False
+    ) -> None:
+        """Prepare the request without sending it. `tells_weights`: weights that follow the text are sent."""
+        self._link, self._ask, self._on_event, self._tells_weights = link, ask, on_event, tells_weights
         self._gathering = Gathering(ask.ahead)
         self._request: RemoteRequest | None = None
         self._sent_at = 0.0
@@ -151,6 +184,11 @@ class JointRequest:
             case a.Fetch(position, count):
                 self.flush(step_s)
                 self._say(m.Fetch(self._ask.request, position, count))
+            case a.Weight(log_h, every) if every and self._tells_weights:
+                self._say(m.FollowingWeight(self._ask.request, log_h, every))
+            case a.Reweight(position, log_odds):
+                if self._tells_weights:
+                    self._say(m.Reweight(self._ask.request, position, log_odds))
             case a.Weight() | a.Switch():
                 self.flush(step_s)
                 for part in to_wire(self._ask.request, message):
@@ -184,7 +222,7 @@ class JointRequest:
         """Fill the report with counts of the data that left."""
         if self._request:
             sent = self._request.sent
-            report.weight_sent = sent.weighed
+            report.weight_sent, report.weights_sent = sent.weighed, len(sent.reweighed)
             report.drafts_sent, report.settled_sent = len(sent.drafts), len(sent.settled)
             report.distributions_sent = len(sent.distributions)
             report.sent_bytes = self._request.sent_bytes

@@ -274,7 +274,7 @@ class Link:
             asking.sent_bytes += sum(map(wire_bytes, frames[:sent]))
         for frame in frames[:sent]:
             said = codec.from_device(frame)
-            if isinstance(said, m.Weight | m.Drafts | m.Targets) and (asking := self._requests.get(said.request)):
+            if isinstance(said, m.JointFromDevice) and (asking := self._requests.get(said.request)):
                 asking.sent.add(said)
 
     def _send_raw(self, frames: Sequence[Frame]) -> int:

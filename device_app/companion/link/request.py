@@ -19,19 +19,23 @@ class SentTokens:
     """Records what was sent for a joint answer, so that an item that is sent again is not counted twice.
 
     `drafts`, and `distributions` for those sent with a distribution, are (epoch, position, token). `settled` are the
-    positions of final tokens. Also records whether the weight of this device's passages was sent.
+    positions of final tokens. Also records whether the weight of this device's passages was sent, and the positions
+    from which it changed with the text.
     """
 
     weighed: bool = False
     drafts: set[tuple[int, int, int]] = field(default_factory=set)
     distributions: set[tuple[int, int, int]] = field(default_factory=set)
     settled: set[int] = field(default_factory=set)
+    reweighed: set[int] = field(default_factory=set)
 
     def add(self, said: m.FromDevice) -> None:
         """Record the tokens in a message that was sent."""
         match said:
-            case m.Weight():
+            case m.Weight() | m.FollowingWeight():
                 self.weighed = True
+            case m.Reweight(_, position):
+                self.reweighed.add(position)
             case m.Drafts(_, epoch, position, ids, distributions):
                 drafts = {(epoch, place, token) for place, token in enumerate(ids, position)}
                 self.drafts |= drafts

@@ -117,6 +117,8 @@ ChosenPipeline = Literal["", Pipeline]
 """The pipeline that an Ask names; empty if the server decides."""
 
 LogWeight = Annotated[float, Meta(ge=-1000, le=1000)]
+LogOdds = Annotated[float, Meta(ge=-2000, le=2000)]
+Distance = Annotated[int, Meta(ge=1, le=1024)]
 Accepted = Annotated[tuple[Token, ...], Meta(max_length=MOST_TOKENS - 1)]
 AcceptedText = Annotated[str, Meta(max_length=32_768)]
 PassageId = Annotated[int, Meta(ge=0, le=2**53 - 1)]

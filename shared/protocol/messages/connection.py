@@ -44,7 +44,8 @@ class Offer(Struct, frozen=True):
     answers. `pipelines` are the names that an Ask may use, in version 2; a later server may offer unknown names.
     `aggregation` names the sides that may decide a joint answer's final tokens, besides both sides: one side
     throughout, or `scheduled`, with hand-overs by the device's RoundTrip. An older server names none. `model_only`: the
-    model also answers alone, if an Ask wants no passages, with the question as the whole prompt.
+    model also answers alone, if an Ask wants no passages, with the question as the whole prompt. `follows_text`: the
+    device's share in a joint answer may change with the text (FollowingWeight).
     """
 
     model: Name
@@ -62,6 +63,7 @@ class Offer(Struct, frozen=True):
     pipelines: Annotated[tuple[Annotated[str, Meta(max_length=32)], ...], Meta(max_length=16)] = ()
     aggregation: Annotated[tuple[Annotated[str, Meta(max_length=32)], ...], Meta(max_length=16)] = ()
     model_only: bool = False
+    follows_text: bool = False
 
 
 class Welcome(Struct, frozen=True, tag_field="type", tag="welcome"):

@@ -8,7 +8,9 @@ from shared.protocol.messages.bounds import (
     MOST_SAID,
     MOST_VOCABULARY,
     PIECE_BYTES,
+    Distance,
     Drafted,
+    LogOdds,
     LogWeight,
     Microseconds,
     Position,
@@ -101,6 +103,30 @@ class RoundTrip(Struct, frozen=True, array_like=True, forbid_unknown_fields=True
     round_trip_us: Microseconds
 
 
-JointFromDevice = Weight | Drafts | Targets | Switch | Fetch | RoundTrip
+class FollowingWeight(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=14, gc=False):
+    """The weight of the device's passages for the question, like Weight, in whose place it is sent, if the device's
+    share of the mixture follows the text: it changes after every `every` tokens, by Reweight.
+
+    Sent only to a server that offers `follows_text`, and only if the server may decide tokens.
+    """
+
+    request: RequestNumber
+    log_h: LogWeight
+    every: Distance
+
+
+class Reweight(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=15, gc=False):
+    """The device's share η of the mixture for the `every` tokens from `position` on, as log(η / (1 - η)).
+
+    Positions are multiples of FollowingWeight's `every`, from twice `every` on; the weights before are those of the
+    question. No token is decided before its share is known.
+    """
+
+    request: RequestNumber
+    position: Position
+    log_odds: LogOdds
+
+
+JointFromDevice = Weight | Drafts | Targets | Switch | Fetch | RoundTrip | FollowingWeight | Reweight
 JointFromServer = Weight | Drafts | Targets | Switch | Rest
 """The messages that each side may send for a joint answer."""

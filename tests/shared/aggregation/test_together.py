@@ -29,15 +29,19 @@ HOW: list[tuple[Rule, Place]] = [
     ("greedy", "device"),
 ]
 
+distances = st.sampled_from([0, 0, 1, 3, 8])
+"""After how many tokens the device's weight changes; 0 for never."""
+
 log_hs = st.sampled_from([0.0, 0.3, -1.0, float("-inf")])
 
 
 def played(
-    rule: Rule, place: Place, seed: int, log_h: tuple[float, float] = (0.0, 0.0), switching: float = 0.0
+    rule: Rule, place: Place, seed: int, log_h: tuple[float, float] = (0.0, 0.0), switching: float = 0.0, every: int = 0
 ) -> World:
     """Simulate one answer with random delays, and return its world.
 
-    `switching` is the probability with which the aggregation is handed over.
+    `switching` is the probability with which the aggregation is handed over; the device's weight changes after every
+    `every` tokens.
     """
     draw = np.random.Generator(np.random.Philox(seed))
     world = World(
@@ -47,6 +51,7 @@ def played(
         log_h,
         scheduler=(lambda world, side: bool(draw.random() < switching)) if switching else None,
         copies=lambda: 1 + int(draw.random() < 0.2),
+        every=every,
     )
     world.begin((draw.exponential(), draw.exponential(3.0)))
     return world
@@ -62,15 +67,20 @@ def alone(models: Models, terms: Terms, accepted: list[int]) -> list[int]:
 
 @pytest.mark.parametrize(("rule", "place"), HOW)
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**63), log_h=st.tuples(log_hs, log_hs), switching=st.sampled_from([0.0, 0.1, 0.5]))
+@given(
+    seed=st.integers(0, 2**63),
+    log_h=st.tuples(log_hs, log_hs),
+    switching=st.sampled_from([0.0, 0.1, 0.5]),
+    every=distances,
+)
 def test_under_any_interleaving_both_sides_write_what_one_process_would(
-    rule: Rule, place: Place, seed: int, log_h: tuple[float, float], switching: float
+    rule: Rule, place: Place, seed: int, log_h: tuple[float, float], switching: float, every: int
 ) -> None:
     """Exactly the same answer, token for token, not only the same distribution, whatever is late or overtaken."""
-    world = played(rule, place, seed, log_h, switching)
+    world = played(rule, place, seed, log_h, switching, every)
     world.run()
     device, server = (world.players[side] for side in SIDES)
-    expected = reference(world.models, device.machine.terms, share(world))
+    expected = reference(world.models, device.machine.terms, share(world), every)
     if device.alone:
         assert share(world) == 1
         expected = alone(world.models, device.machine.terms, expected[: device.alone.position])
@@ -90,9 +100,10 @@ def test_under_any_interleaving_both_sides_write_what_one_process_would(
     seed=st.integers(0, 2**63),
     log_h=st.sampled_from([-1.4, 0.0, 1.4]),
     moments=st.sets(st.integers(0, 23), min_size=1),
+    every=distances,
 )
 def test_at_whatever_moments_the_side_changes_no_token_is_lost_or_doubled(
-    rule: Rule, place: Place, seed: int, log_h: float, moments: set[int]
+    rule: Rule, place: Place, seed: int, log_h: float, moments: set[int], every: int
 ) -> None:
     """The aggregating side hands over once after each number of final tokens in `moments`."""
     draw = np.random.Generator(np.random.Philox(seed))
@@ -106,23 +117,29 @@ def test_at_whatever_moments_the_side_changes_no_token_is_lost_or_doubled(
 
     fixed, pace = terms(rule, place, seed=seed, ahead=int(draw.integers(1, 8))), at_random(draw)
     world = World(
-        fixed, MODELS[seed % 20], pace, (log_h, 0.0), scheduler=hands, copies=lambda: int(draw.integers(1, 3))
+        fixed,
+        MODELS[seed % 20],
+        pace,
+        (log_h, 0.0),
+        scheduler=hands,
+        copies=lambda: int(draw.integers(1, 3)),
+        every=every,
     )
     world.begin((draw.exponential(), draw.exponential(3.0)))
     world.run()
     device, server = (world.players[side] for side in SIDES)
-    expected = reference(world.models, device.machine.terms, share(world))
+    expected = reference(world.models, device.machine.terms, share(world), every)
     assert [token for _, token in device.emitted] == device.machine.settled == server.machine.settled == expected
     assert device.over == server.over
 
 
 @pytest.mark.parametrize(("rule", "place"), HOW)
 @settings(max_examples=60, deadline=None)
-@given(data=st.data(), seed=st.integers(0, 2**63), lost=st.sampled_from(SIDES))
+@given(data=st.data(), seed=st.integers(0, 2**63), lost=st.sampled_from(SIDES), every=distances)
 def test_whenever_a_side_is_lost_the_other_ends(
-    rule: Rule, place: Place, data: st.DataObject, seed: int, lost: Side
+    rule: Rule, place: Place, data: st.DataObject, seed: int, lost: Side, every: int
 ) -> None:
-    world = played(rule, place, seed, switching=0.2)
+    world = played(rule, place, seed, switching=0.2, every=every)
     world.patience = 20.0
     world.after(data.draw(st.floats(0, 30)), lambda: world.lose(lost))
     world.run()
@@ -130,7 +147,7 @@ def test_whenever_a_side_is_lost_the_other_ends(
     assert left.over is not None
     if lost == "server":
         assert left.over.reason in ("end", "length")
-        expected = reference(world.models, left.machine.terms, share(world))
+        expected = reference(world.models, left.machine.terms, share(world), every)
         start = left.alone.position if left.alone else len(expected)
         assert left.machine.settled[:start] == expected[:start]
         if left.alone:

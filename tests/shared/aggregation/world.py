@@ -5,7 +5,7 @@ Without clock and threads; all randomness is seeded.
 
 import heapq
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -27,6 +27,7 @@ from shared.aggregation.messages import (
     Lost,
     Message,
     Place,
+    Reweight,
     RollBack,
     Rule,
     Send,
@@ -35,7 +36,7 @@ from shared.aggregation.messages import (
     Weighed,
 )
 from shared.aggregation.terms import Terms
-from shared.aggregation.weights import device_share
+from shared.aggregation.weights import basis, device_share
 from shared.side import Side, other
 
 SIDES: tuple[Side, Side] = ("device", "server")
@@ -85,10 +86,20 @@ class Models:
         return Draft(0, token, held if rule == "algorithm1" else None)
 
 
-def reference(models: Models, terms: Terms, share: float) -> list[int]:
-    """Return the answer as one process with both sides' models generates it, token by token."""
+def log_odds(prefix: Sequence[int]) -> float:
+    """Return the device's weight after these tokens, as log odds; it depends on each of them."""
+    return float(np.random.Generator(np.random.Philox([len(prefix), *prefix])).normal())
+
+
+def reference(models: Models, terms: Terms, first: float, every: int = 0) -> list[int]:
+    """Return the answer as one process with both sides' models generates it, token by token.
+
+    `first` is the device's weight in the mixture, which `log_odds` changes after every `every` tokens.
+    """
     written: list[int] = []
     while len(written) < terms.max_tokens and not (written and written[-1] in terms.ends):
+        count = basis(len(written), every)
+        share = device_share(log_odds(written[:count]), 0.0) if count else first
         drafts = {side: models.draft(terms.rule, side, terms.seed, tuple(written)) for side in SIDES}
         if terms.rule == "greedy":
             whole = {side: models.probabilities(side, tuple(written)).astype(np.float32) for side in SIDES}
@@ -133,7 +144,7 @@ class World:
     """Simulates one joint answer.
 
     `patience` is how long, in virtual seconds, a side waits before it continues without the other. `copies`: how often
-    the next message arrives.
+    the next message arrives. `every`: after how many tokens the device's weight changes; 0 for never.
     """
 
     def __init__(
@@ -145,7 +156,9 @@ class World:
         patience: float = float("inf"),
         scheduler: Callable[["World", Side], bool] | None = None,
         copies: Callable[[], int] = lambda: 1,
+        every: int = 0,
     ) -> None:
+        self._every = every
         self.models, self.pace, self.patience, self._scheduler = models, pace, patience, scheduler
         self._copies = copies
         self.players = {
@@ -164,9 +177,11 @@ class World:
     def begin(self, weighed: tuple[float, float] = (0.0, 0.0)) -> None:
         """Start both decoders; `weighed` are the seconds after which each side knows the weight of its passages."""
         for side, seconds in zip(SIDES, weighed, strict=True):
-            player = self.players[side]
-            self.after(seconds, lambda side=side, player=player: self.tell(side, Weighed(player.log_h)))  # type: ignore[misc]
+            self.after(seconds, lambda side=side: self.tell(side, self._weighed(side)))  # type: ignore[misc]
             self._decode(side)
+
+    def _weighed(self, side: Side) -> Weighed:
+        return Weighed(self.players[side].log_h, self._every if side == "device" else 0)
 
     def run(self, most: int = 200_000) -> None:
         """Run the simulation until nothing more can happen."""
@@ -220,6 +235,12 @@ class World:
             case Emit(position, token):
                 assert position == len(player.emitted)
                 player.emitted.append((self.now, token))
+                count = position + 1
+                if side == "device" and self._every and count % self._every == 0:
+                    text = [token for _, token in player.emitted]
+                    weight = Reweight(count + self._every, log_odds(text))
+                    if weight.position < player.machine.terms.max_tokens:
+                        self.after(self.pace.decode(side, position), lambda: self.tell(side, weight))
             case Send(message):
                 player.sent.append((self.now, message))
                 for _ in range(self._copies()):

@@ -17,7 +17,7 @@ from shared.protocol.device import ACKNOWLEDGE_EVENTS, DeviceSession, Lost
 from shared.protocol.server import MOST_KEPT_EVENTS, ServerSession
 from shared.protocol.session import SessionState
 
-OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0, pipelines=("plain", "hyde"))
+OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0, pipelines=("plain", "hyde"), follows_text=True)
 LENGTH = 12
 """The number of tokens of a complete answer."""
 
@@ -166,15 +166,19 @@ class Exchange(RuleBasedStateMachine):
         self.says(ask, arrives)
 
     @precondition(lambda self: self.device.may_ask and not self.by_text)
-    @rule(greedy=st.booleans(), arrives=st.booleans())
-    def ask_together(self, greedy: bool, arrives: bool) -> None:
-        """Let the device ask for a joint answer, in which either the device or the server makes tokens final."""
+    @rule(greedy=st.booleans(), arrives=st.booleans(), follows=st.booleans())
+    def ask_together(self, greedy: bool, arrives: bool, follows: bool = False) -> None:
+        """Let the device ask for a joint answer, in which either the device or the server makes tokens final; without
+        `greedy`, its weight may follow the text.
+        """
         number = self.device.next_request
         plain = m.Ask(number, "?", True, 1, LENGTH, 0, ahead=4)
         self.asked[number] = msgspec.structs.replace(plain, rule="greedy", place="device") if greedy else plain
         self.got[number], self.read[number], self.drafts[number] = [], "", []
         self.says(self.asked[number], arrives)
-        self.draft(number, m.Weight(number, 1.0), arrives)
+        changing = follows and not greedy
+        weight: m.JointFromDevice = m.FollowingWeight(number, 1.0, 2) if changing else m.Weight(number, 1.0)
+        self.draft(number, weight, arrives)
 
     @rule(choice=st.integers(0, 9), counts=st.lists(st.integers(1, 4), max_size=3), arrives=st.booleans())
     def draft_on(self, choice: int, counts: list[int], arrives: bool) -> None:
@@ -190,6 +194,9 @@ class Exchange(RuleBasedStateMachine):
             if end + count > LENGTH:
                 continue
             if self.asked[number].rule == "coupled":
+                follows = isinstance(self.drafts[number][0], m.FollowingWeight)
+                for position in range(max(end + end % 2, 4), end + count, 2) if follows else ():
+                    self.draft(number, m.Reweight(number, position, 0.5), arrives)
                 self.draft(number, m.Drafts(number, 0, end, (1,) * count), arrives)
                 continue
             if count > 2:

@@ -60,6 +60,9 @@ def test_what_contradicts_itself_is_refused(ask: m.Ask) -> None:
         (BOTH, m.RoundTrip(1, 50_000), CloseCode.ILLEGAL),
         (DEVICE, m.RoundTrip(1, 50_000), None),
         (GREEDY, m.RoundTrip(1, 50_000), CloseCode.ILLEGAL),
+        (BOTH, m.FollowingWeight(1, 12.5, 8), None),
+        (GREEDY, m.FollowingWeight(1, 12.5, 8), CloseCode.ILLEGAL),
+        (GREEDY, m.Reweight(1, 16, 0.5), CloseCode.ILLEGAL),
         (GREEDY, m.Drafts(1, 0, 0, (5,), (b"5",)), CloseCode.ILLEGAL),
         (GREEDY, m.Targets(1, 0, (5,)), None),
         (GREEDY, m.Switch(1, 3, 0, 0), CloseCode.ILLEGAL),
@@ -95,6 +98,33 @@ def test_what_a_server_may_say(ask: m.Ask, said: m.JointFromServer, code: CloseC
         return
     with pytest.raises(ProtocolError) as caught:
         order(ask, said)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (m.FollowingWeight(1, 12.5, 8), None),
+        (m.FollowingWeight(1, 12.5, 16), CloseCode.ILLEGAL),
+        (m.Reweight(1, 16, 0.5), None),
+        (m.Reweight(1, 8, 0.5), CloseCode.ORDER),
+        (m.Reweight(1, 17, 0.5), CloseCode.ORDER),
+        (m.Reweight(1, 56, 0.5), None),
+        (m.Reweight(1, 64, 0.5), CloseCode.ORDER),
+    ],
+)
+def test_the_devices_weight_changes_at_the_agreed_positions_alone(
+    said: m.JointFromDevice, code: CloseCode | None
+) -> None:
+    joint = order(BOTH)
+    with pytest.raises(ProtocolError):
+        joint.on_message(m.Reweight(1, 16, 0.5))
+    joint.on_message(m.FollowingWeight(1, 12.5, 8))
+    if code is None:
+        assert joint.on_message(said)
+        return
+    with pytest.raises(ProtocolError) as caught:
+        joint.on_message(said)
     assert caught.value.code == code
 
 
@@ -159,6 +189,12 @@ SAID: list[m.JointFromDevice] = [
             [SAID[0], m.RoundTrip(1, 9), m.RoundTrip(1, 8), SAID[4]],
             m.Targets(1, 2, (7,)),
             [SAID[0], m.RoundTrip(1, 8), SAID[4]],
+        ),
+        (
+            BOTH,
+            [m.FollowingWeight(1, 9.0, 8), m.Reweight(1, 16, 0.5), m.Reweight(1, 24, 0.4), m.Reweight(1, 32, 0.3)],
+            m.Drafts(1, 26, 30, (5,), (b"5",)),
+            [m.FollowingWeight(1, 9.0, 8), m.Reweight(1, 24, 0.4), m.Reweight(1, 32, 0.3)],
         ),
         (GREEDY, [m.Fetch(1, 3, 9), m.Fetch(1, 5, 9)], m.Drafts(1, 4, 4, (5,), (b"5",)), [m.Fetch(1, 5, 9)]),
     ],

@@ -130,3 +130,17 @@ def test_a_round_trip_is_told_to_a_server_that_uses_it_and_to_no_other() -> None
     refused(CloseCode.ILLEGAL, codec.device_frame(m.RoundTrip(1, 50_000)), older.server)
     with pytest.raises(ProtocolError, match="did not offer to choose the deciding side by round-trip times"):
         older.device.send(m.RoundTrip(1, 50_000))
+
+
+def test_weights_that_follow_the_text_are_told_to_a_server_that_offers_them_and_to_no_other() -> None:
+    alone = ask(credit=0, ahead=4, rule="algorithm1")
+    link = Link(server=ServerSession(SESSION, msgspec.structs.replace(OFFER, follows_text=True))).connect()
+    link.says(alone)
+    for said in (m.FollowingWeight(1, 12.5, 8), m.Reweight(1, 16, 0.5)):
+        link.says(said)
+        assert link.at_server[-1] == said
+    older = Link().connect()
+    older.says(alone)
+    refused(CloseCode.ILLEGAL, codec.device_frame(m.FollowingWeight(1, 12.5, 8)), older.server)
+    with pytest.raises(ProtocolError, match="did not offer weights that follow the text"):
+        older.device.send(m.FollowingWeight(1, 12.5, 8))

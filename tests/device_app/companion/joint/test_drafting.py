@@ -21,6 +21,7 @@ from models.sampling import SamplingSettings
 from shared.aggregation.distribution import Top
 from shared.aggregation.messages import Drafted, RollBack, Rule
 from shared.aggregation.terms import Terms
+from shared.aggregation.weights import row_weights
 from shared.errors import ContextFull, StoreError
 from shared.prompt import CHATML, build
 from shared.trace import Trace
@@ -40,7 +41,7 @@ class Drafter:
         terms = Terms("device", rule, place, 0, self.engine.info.vocabulary, 60, frozenset({256}))  # type: ignore[arg-type]
         self.one = Drafting(
             LocalSource(self.engine, CHATML),
-            Own(PROMPT, (1.0,)),
+            Own(PROMPT, row_weights((1.0,))),
             terms,
             COLD,
             Trace(),
