@@ -1,7 +1,9 @@
 """Compares weights that follow the text (DRAGON, equation 2) with constant weights: perplexity of WikiText-2, and time.
 
 A window of text is a question and its continuation, which the product's decoder reads token by token in a sequence per
-passage; passages are the nearest pieces of the same text from other places. All arms read the same window in turn.
+prompt; passages are the nearest pieces of the same text from other places. They are read in a prompt each, or in two
+prompts that stand for device and server, each of which weighs as much as its passages. All arms read the same window in
+turn.
 """
 
 import math
@@ -9,22 +11,26 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from models.decoder import Decoder, log_probability
-from models.engine import Embedder, Engine
+from models.decoder import Decoder, LogWeights, log_probability
+from models.engine import Embedder, Engine, Logits
 from models.following_weights import FollowingWeights
 from scripts.benchmarks.dragon_perplexity import QUESTION_TOKENS, Corpus
 from scripts.places import step
-from shared.aggregation.weights import row_weights
+from shared.aggregation.weights import basis, row_similarities, row_weights
+from shared.prompt import divided
 
 ROWS: Final = 3
-"""The number of passages. Each is read in a sequence of its own, and the sequences' next-token distributions
-are mixed.
+"""The number of passages. If each is read in a sequence of its own, the sequences' next-token distributions are mixed.
 """
+
+SIDES: Final = 2
+"""The number of prompts of a joint answer: device and server read their passages in one each."""
 
 WRITTEN_TOKENS: Final = 128
 """The number of tokens of a window after its question."""
@@ -46,21 +52,45 @@ class Arm:
     seconds: list[float] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class FollowingSides:
+    """The log weights of both sides' prompts, shape (SIDES,), as a function to pass to `Decoder`; from the similarities
+    that `following` computes, and from `similarities` at first.
+    """
+
+    following: FollowingWeights
+    similarities: Sequence[float]
+
+    def __call__(self, position: int, answer: Sequence[int]) -> Logits:
+        """Return the weights for the token at `position`; see `FollowingWeights`."""
+        if position and position % self.following.every == 0:
+            self.following.similarities(answer)
+        count = basis(position, self.following.every)
+        return side_weights(self.following.similarities(answer[:count]).result() if count else self.similarities)
+
+
+def side_weights(similarities: Sequence[float]) -> Logits:
+    """Return the log weights of both sides' prompts, shape (SIDES,), from the passages' similarities."""
+    return row_weights(row_similarities(similarities, SIDES))
+
+
 def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dict[str, Any]:
     """Return the figures as ARM.{perplexity,ms_per_token}, and for arms with a distance
-    ARM.{gain,gain_low,gain_high,over_constant}.
+    ARM.{gain,gain_low,gain_high,over_constant}; those of passages on two sides under `together`.
 
     `gain` is the mean log probability of a token minus that with constant weights, with its paired interval of 95% over
     windows; `over_constant` is the median ratio of times.
     """
     corpus = Corpus.of(text, engine, embedder)
     stride = max(1, (len(corpus.tokens) - QUESTION_TOKENS - WRITTEN_TOKENS) // windows)
-    arms = {name: Arm() for name in DISTANCES}
+    ways = {prompts: {name: Arm() for name in DISTANCES} for prompts in (ROWS, SIDES)}
     for number in range(windows):
         if number % 5 == 0:
             step(f"weights, window {number} of {windows}")
-        _read(corpus, number * stride, engine, embedder, arms, list(DISTANCES) if number % 2 else [*DISTANCES][::-1])
-    return table(arms)
+        order = list(DISTANCES) if number % 2 else [*DISTANCES][::-1]
+        for prompts, arms in ways.items():
+            _read(corpus, number * stride, engine, embedder, arms, order, prompts)
+    return table(ways[ROWS]) | {"together": table(ways[SIDES])}
 
 
 def table(arms: Mapping[str, Arm]) -> dict[str, Any]:
@@ -89,9 +119,15 @@ def interval(differences: "np.ndarray[Any, Any]") -> tuple[float, float]:
 
 
 def _read(
-    corpus: Corpus, start: int, engine: Engine, embedder: Embedder, arms: Mapping[str, Arm], order: Sequence[str]
+    corpus: Corpus,
+    start: int,
+    engine: Engine,
+    embedder: Embedder,
+    arms: Mapping[str, Arm],
+    order: Sequence[str],
+    prompts: int,
 ) -> None:
-    """Let each arm, in the given order, read the window at `start`."""
+    """Let each arm, in the given order, read the window at `start`, with the passages divided among `prompts`."""
     end = start + QUESTION_TOKENS + WRITTEN_TOKENS
     window = corpus.tokens[start:end]
     question, rest = window[:QUESTION_TOKENS], window[QUESTION_TOKENS:]
@@ -101,11 +137,18 @@ def _read(
     similarities = [similarity for _, similarity in near]
     for sequence in range(engine.info.sequences):
         engine.clear(sequence)
-    rows = {row: engine.prefill(row, [*piece, *question]) for row, (piece, _) in enumerate(near)}
+    rows = {
+        row: engine.prefill(row, [*chain.from_iterable(piece for piece, _ in together), *question])
+        for row, together in enumerate(divided(near, prompts))
+    }
+    constant = row_weights(similarities) if prompts == ROWS else side_weights(similarities)
     for name in order:
         every = DISTANCES[name]
         how = embedder, engine.detokenize, asked, pieces, similarities, every
-        with closing(FollowingWeights(*how)) if every else nullcontext(row_weights(similarities)) as weights:
+        with closing(FollowingWeights(*how)) if every else nullcontext() as following:
+            weights: LogWeights = constant
+            if following:
+                weights = following if prompts == ROWS else FollowingSides(following, similarities)
             decoder = Decoder(engine, rows, weights)
             log, seconds = 0.0, 0.0
             for token in rest:

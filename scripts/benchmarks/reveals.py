@@ -5,7 +5,8 @@ Uses questions about private chats, whose passages stay on the device, and a pub
 Each passage's rare words are those that occur in few other passages and not in the question: names, numbers, places.
 `words` is the share of the rare words that the sent tokens contain, `answers` the share of answers that sent at least
 one; `tokens` were sent per answer. `beyond_answer` is the share of the words that the answer itself does not contain:
-rejected drafts are sent, too. `fetch` sends only the question.
+rejected drafts are sent, too. `distributions` and `numbers`, weights that follow the text, were sent per answer.
+`fetch` sends only the question.
 """
 
 import json
@@ -34,6 +35,8 @@ from device_app.inference.local import LocalSource
 from models.catalog import find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder
+from models.engine import Embedder
+from models.following_weights import FollowingWeights
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
@@ -43,6 +46,7 @@ from scripts.places import CannotRun, step, weights
 from shared.aggregation.messages import Place, Rule
 from shared.prompt import build
 from shared.protocol import messages as m
+from shared.text import embedded_text
 from shared.trace import Trace
 from shared.types import StoredPassage
 from storage.paths import HOME_VARIABLE, Paths
@@ -53,10 +57,23 @@ QUESTIONS, PUBLIC, TOKENS = 20, 1500, 64
 RARE = 3
 """The most passages in which a rare word may occur."""
 
-RULES: dict[str, tuple[Rule, float]] = {
-    "greedy": ("greedy", 0.0),
-    "coupled": ("coupled", 0.7),
-    "algorithm1": ("algorithm1", 0.7),
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to write a joint answer. `open`: distributions may leave. `every`: see `answer.weights_every`."""
+
+    rule: Rule
+    temperature: float
+    open: bool = False
+    every: int = 0
+
+
+WAYS: dict[str, Way] = {
+    "greedy": Way("greedy", 0.0),
+    "coupled": Way("coupled", 0.7),
+    "algorithm1": Way("algorithm1", 0.7),
+    "open": Way("algorithm1", 0.7, open=True),
+    "open_following": Way("algorithm1", 0.7, open=True, every=8),
 }
 
 
@@ -85,8 +102,8 @@ class Case:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return the figures as RULE.{words,answers,beyond_answer,tokens,bytes}, fetch.bytes, words (the mean number of a
-    passage's rare words), questions.
+    """Return the figures as WAY.{words,answers,beyond_answer,tokens,distributions,numbers,bytes}, fetch.bytes, words
+    (the mean number of a passage's rare words), questions.
     """
     data: Path | None = arguments.data
     if data is None or not {"lihuaworld", "nq_passages"} <= load(data).keys():
@@ -107,10 +124,9 @@ def run(arguments: Namespace) -> dict[str, Any]:
         link = cleanup.enter_context(closing(Wire(Credentials(url, token), hello)))
         if not link.wait(60).connected:
             raise CannotRun(f"there is no link to the server: {link.state.why_not()}")
-        for name, (rule, temperature) in RULES.items():
+        for name, way in WAYS.items():
             step(name)
-            sampling = SamplingSettings(temperature=temperature, min_p=0.05)
-            figures[name] = _means([_together(link, source, case, rule, sampling) for case in cases])
+            figures[name] = _means([_together(link, source, embedder, case, way) for case in cases])
         figures["fetch"] = {"bytes": round(statistics.mean(_fetched(link, case) for case in cases), 1)}
     figures["words"] = round(statistics.mean(len(case.rare) for case in cases), 1)
     figures["questions"] = len(cases)
@@ -120,26 +136,41 @@ def run(arguments: Namespace) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The share of the passage's rare words that were sent for one answer, the share that were sent but are not in the
-    answer, and the numbers of sent tokens and bytes.
+    answer, and how many tokens, distributions, weights that follow the text, and bytes were sent.
     """
 
     words: float
     beyond: float
     tokens: int
+    distributions: int
+    numbers: int
     sent: int
 
 
-def _together(link: Wire, source: LocalSource, case: Case, rule: Rule, sampling: SamplingSettings) -> Seen:
-    place: Place | None = "device" if rule == "algorithm1" else None
-    asked = JointQuestion(case.question, sampling, TOKENS, 1, rule=rule, place=place)
+def _together(link: Wire, source: LocalSource, embedder: Embedder, case: Case, way: Way) -> Seen:
+    place: Place | None = None if way.open or way.rule != "algorithm1" else "device"
+    sampling = SamplingSettings(temperature=way.temperature, min_p=0.05)
+    asked = JointQuestion(
+        case.question, sampling, TOKENS, 1, rule=way.rule, place=place, open=way.open, weights_every=way.every
+    )
     link.tokens.clear()
     prompt = build(case.question, [case.passage], source.template).joined()
     joint = Aggregated(link, source, asked, Trace(), None)
+    if way.every:
+        texts, near = [embedded_text(case.passage.title, case.passage.text)], [case.similarity]
+        joint.follow(FollowingWeights(embedder, source.engine.detokenize, case.question, texts, near, way.every))
     with joint:
         said = "".join(piece.text for piece in joint_pieces(joint, prompt, [case.similarity]))
     up = _words(source.engine.detokenize(link.tokens).decode(errors="replace")) & case.rare
-    beyond = up - _words(said)
-    return Seen(len(up) / len(case.rare), len(beyond) / len(case.rare), len(link.tokens), joint.report.sent_bytes)
+    beyond, report = up - _words(said), joint.report
+    return Seen(
+        len(up) / len(case.rare),
+        len(beyond) / len(case.rare),
+        len(link.tokens),
+        report.distributions_sent,
+        report.weights_sent,
+        report.sent_bytes,
+    )
 
 
 def _fetched(link: Link, case: Case) -> int:
@@ -154,6 +185,8 @@ def _means(seen: Sequence[Seen]) -> dict[str, float]:
         "answers": round(statistics.mean(answer.words > 0 for answer in seen), 4),
         "beyond_answer": round(statistics.mean(answer.beyond for answer in seen), 4),
         "tokens": round(statistics.mean(answer.tokens for answer in seen), 1),
+        "distributions": round(statistics.mean(answer.distributions for answer in seen), 1),
+        "numbers": round(statistics.mean(answer.numbers for answer in seen), 1),
         "bytes": round(statistics.mean(answer.sent for answer in seen), 1),
     }
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from models.fake import FakeEmbedder, FakeEngine
-from scripts.benchmarks.dragon_weights import CONSTANT, DISTANCES, Arm, interval, measure, table
+from scripts.benchmarks.dragon_weights import CONSTANT, DISTANCES, Arm, interval, measure, side_weights, table
+from shared.aggregation.weights import row_weights
 
 
 def test_gains_and_times_are_compared_window_by_window() -> None:
@@ -28,5 +29,12 @@ def test_a_run_has_every_arm_and_the_same_windows_in_each(tmp_path: Path) -> Non
     words = [f"word{number % 37} of line {number % 11}" for number in range(60)]
     text.write_text("\n".join(words), encoding="utf-8")
     figures = measure(text, FakeEngine(sequences=4, context=4096), FakeEmbedder(), 2)
-    assert set(figures) == set(DISTANCES)
-    assert all(arm["perplexity"] > 1 and arm["ms_per_token"] > 0 for arm in figures.values())
+    together = figures.pop("together")
+    assert set(figures) == set(together) == set(DISTANCES)
+    arms = [*figures.values(), *together.values()]
+    assert all(arm["perplexity"] > 1 and arm["ms_per_token"] > 0 for arm in arms)
+
+
+def test_a_side_weighs_as_much_as_its_passages() -> None:
+    in_rows = np.exp(row_weights([0.6, 0.5, 0.4]))
+    assert np.exp(side_weights([0.6, 0.5, 0.4])) == pytest.approx([in_rows[:2].sum(), in_rows[2]], rel=1e-5)
