@@ -26,7 +26,8 @@ class Link:
         Literal["drafts", "open"],
         Meta(
             description="What is sent while both sides write an answer: drafts, the draft tokens alone; open, also "
-            "your model's token probabilities, which reveal far more of your files."
+            "your model's token probabilities, which reveal far more of your files, and the weights of "
+            "answer.weights_every."
         ),
     ] = "drafts"
     # By forecast and in virtual time, both sides are never slower than the better one (`aggregation_choice.py`).

@@ -90,7 +90,7 @@ _REACH = {
 _DRAFTS = "Drafts repeat text of your files: whoever runs the server can read facts, names and numbers in them."
 _OPEN = (
     "With link.privacy = open, your model's token probabilities are sent with the drafts, which "
-    "reveal far more of your files."
+    "reveal far more of your files, and the weights of answer.weights_every."
 )
 
 
