@@ -39,13 +39,14 @@ def engines(weights: Path) -> Iterator[list[LlamaCppEngine]]:
 
 
 @pytest.mark.parametrize(
-    ("rule", "place", "temperature"),
+    ("rule", "place", "temperature", "every"),
     [
-        ("coupled", "both", 0.7),
-        pytest.param("algorithm1", "both", 0.7, marks=pytest.mark.long),
-        pytest.param("algorithm1", "server", 0.7, marks=pytest.mark.long),
-        pytest.param("algorithm1", "device", 1.0, marks=pytest.mark.long),
-        ("greedy", "device", 0.0),
+        ("coupled", "both", 0.7, 0),
+        pytest.param("algorithm1", "both", 0.7, 0, marks=pytest.mark.long),
+        pytest.param("algorithm1", "both", 0.7, 8, marks=pytest.mark.long),
+        pytest.param("algorithm1", "server", 0.7, 0, marks=pytest.mark.long),
+        pytest.param("algorithm1", "device", 1.0, 0, marks=pytest.mark.long),
+        ("greedy", "device", 0.0, 0),
     ],
 )
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
@@ -56,6 +57,7 @@ def test_both_sides_write_what_one_process_would(
     rule: Rule,
     place: Place,
     temperature: float,
+    every: int,
     seed: int,
 ) -> None:
     wait_at_most(monkeypatch, token_s=100.0)  # what else the machine does is not what is tested
@@ -66,7 +68,15 @@ def test_both_sides_write_what_one_process_would(
     rows, passages = 2, FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 3)
     near = passages[0].similarity - 0.05 * seed
     asked = together(
-        texts=texts, similarity=near, sampling=sampling, max_tokens=40, rule=rule, place=place, rows=rows, passages=3
+        texts=texts,
+        similarity=near,
+        sampling=sampling,
+        max_tokens=40,
+        rule=rule,
+        place=place,
+        rows=rows,
+        passages=3,
+        weights_every=every,
     )
     served = serve(server, retrieval={"relevance": -1.0})
     with linked(served.url, served.token(), vocabulary=device.vocabulary_hash()) as link:
