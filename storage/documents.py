@@ -4,10 +4,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from shared.types import Filters, StoredPassage
-from storage.passages import PassageStore, conditions, show
+from storage.filtering import LATEST_FIRST, OLDEST_FIRST, conditions
+from storage.passages import Ids, PassageStore, show
+
+_PAGE: Final = 1_000
+"""The passages that are read first in search of the latest documents; then each read doubles them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +26,18 @@ class StoredDocument:
     date: str | None
     people: tuple[str, ...]
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts about a passage's document. `date` is ISO 8601 or None; `people` is a JSON array, as it is stored."""
+
+    passage: int
+    document: int
+    kind: str
+    date: str | None
+    people: str
+    path: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +58,40 @@ class DocumentStore(PassageStore):
         """
         restrictions, parameters = conditions(filters)
         where = f"WHERE {' AND '.join(restrictions)} " if restrictions else ""
-        order = "ASC" if oldest else "DESC"
-        rows = self.database.execute(
-            f"{_SELECT}{where}ORDER BY date IS NULL, date {order}, documents.id {order} LIMIT ?", (*parameters, most)
-        )
+        order = OLDEST_FIRST if oldest else LATEST_FIRST
+        rows = self.database.execute(f"{_SELECT}{where}ORDER BY {order} LIMIT ?", (*parameters, most))
         return list(map(_document, rows))
+
+    def facts(self, passages: Sequence[int]) -> list[Facts]:
+        """Return the facts about the documents of the given passages: one `Facts` for each passage that exists, which
+        names the passage; the latest documents first, and within a document in its own order.
+        """
+        rows = self.database.execute(
+            "SELECT passages.id, documents.id, kind, date, people, path FROM passages "
+            "JOIN documents ON documents.id = document_id JOIN files ON files.id = file_id "
+            f"WHERE passages.id IN (SELECT value FROM json_each(?)) ORDER BY {LATEST_FIRST}, ordinal",
+            (json.dumps([*passages]),),
+        )
+        return [Facts(*row) for row in rows]
+
+    def latest_of(self, passages: Ids, count: int) -> list[int]:
+        """Return the ids of the first of the given passages, whose ids are sorted, of each of the `count` latest
+        documents that have any, latest first.
+        """
+        first: dict[int, int] = {}
+        start = 0
+        while len(first) < count and (
+            rows := self.database.execute(
+                "SELECT document_id, passages.id FROM documents CROSS JOIN passages ON document_id = documents.id "
+                f"ORDER BY {LATEST_FIRST}, ordinal LIMIT ? OFFSET ?",
+                (max(_PAGE, start), start),
+            )
+        ):
+            held = np.array(rows, np.int64)
+            for document, passage in held[np.isin(held[:, 1], passages)].tolist():
+                first.setdefault(document, passage)
+            start += len(rows)
+        return [*first.values()][:count]
 
     def kinds(self) -> dict[str, int]:
         """Return the number of documents of each kind, the most frequent kind first."""

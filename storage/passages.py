@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from shared.types import Filters, SearchFilters, StoredPassage
+from shared.types import Filters, StoredPassage
 from storage.database import Database, folded
+from storage.filtering import conditions
 
 Ids = npt.NDArray[np.int64]
 """Passage ids as an array; sorted if they restrict a search."""
@@ -140,42 +141,6 @@ def _passage(row: tuple[Any, ...]) -> StoredPassage:
     return StoredPassage(
         identity, text, ordinal, line, page, document_id, title, kind, day, tuple(json.loads(people)), show(path)
     )
-
-
-# All are JSON arrays, so that a name in quotation marks matches as a whole in each.
-_SENDER = "CASE kind WHEN 'mail' THEN json_array(COALESCE(json_extract(people, '$[0]'), '')) ELSE people END"
-_RECIPIENTS = "CASE kind WHEN 'mail' THEN json_remove(people, '$[0]') ELSE people END"
-
-# The names of many documents are the same, and so are their files: each is compared once, not with every document.
-# The limit, which limits nothing, keeps SQLite from comparing before it leaves out what is the same.
-_PEOPLE = "(kind, people) IN (SELECT kind, people FROM (SELECT DISTINCT kind, people FROM documents LIMIT -1) WHERE {})"
-_FILES = "file_id IN (SELECT id FROM files WHERE {})"
-
-
-def conditions(filters: Filters) -> tuple[list[str], list[str]]:
-    """Return SQL conditions on the table `documents`, all of which have to be true, and their parameters in order."""
-    conditions: list[str] = []
-    parameters: list[str] = []
-    parts = [("people", _PEOPLE, filters.people), ("path", _FILES, filters.places)]
-    if isinstance(filters, SearchFilters):
-        parts += [
-            (_SENDER, _PEOPLE, filters.senders),
-            (_RECIPIENTS, _PEOPLE, filters.recipients),
-            ("title", "({})", filters.titles),
-        ]
-    for column, condition, names in parts:
-        if names:
-            conditions.append(condition.format(" OR ".join([f"instr(folded({column}), ?) > 0"] * len(names))))
-            parameters += map(folded, names)
-    if filters.kinds:
-        conditions.append(f"kind IN ({_marks(filters.kinds)})")
-        parameters += map(folded, filters.kinds)
-    # ISO 8601 sorts as text, and "~" sorts after every time of day; the bare column can use the index.
-    for comparison, day, end in ((">=", filters.after, ""), ("<=", filters.before, "~")):
-        if day:
-            conditions.append(f"date {comparison} ?")
-            parameters.append(day.isoformat() + end)
-    return conditions, parameters
 
 
 def _marks(values: Sequence[object]) -> str:

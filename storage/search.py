@@ -5,7 +5,7 @@ Takes FTS5 expressions, which `any_of` and `all_of` build from texts; no text is
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,21 +22,6 @@ MOST_EXPANDED = 12
 
 OPENING, CLOSING = "\ufdd0", "\ufdd1"
 """The characters that enclose a match in a marked text; no text should contain them."""
-
-_CHUNK = 500
-_PAGE = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The facts about a passage's document. `date` is ISO 8601 or None; `people` is a JSON array, as it is stored."""
-
-    passage: int
-    document: int
-    kind: str
-    date: str | None
-    people: str
-    path: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,56 +144,3 @@ class FullText:
 
 TURNS = ("turns_fts", 0, 1)
 """The full-text table of turns: question and answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentFacts:
-    """The facts about the documents of one database."""
-
-    database: Database
-
-    def facts(self, passages: Sequence[int]) -> list[Facts]:
-        """Return the facts about the documents of the given passages: one `Facts` for each passage that exists, which
-        names the passage, in no certain order.
-        """
-        facts: list[Facts] = []
-        for start in range(0, len(passages), _CHUNK):
-            some = passages[start : start + _CHUNK]
-            rows = self.database.execute(
-                "SELECT passages.id, documents.id, kind, date, people, path FROM passages "
-                "JOIN documents ON documents.id = document_id JOIN files ON files.id = file_id "
-                f"WHERE passages.id IN ({', '.join('?' * len(some))})",
-                some,
-            )
-            facts += [Facts(*row) for row in rows]
-        return facts
-
-    def latest(self, count: int, among: Ids | None = None) -> list[int]:
-        """Return the ids of one passage each of the `count` documents with the latest dates, latest first; documents
-        without a date come last. `among` restricts the passages; documents without any of these passages are left out.
-        """
-        chosen: dict[int, int] = {}
-        for dated in (True, False):
-            for document, passage in self._by_date(dated=dated):
-                if document not in chosen and (among is None or _contains(among, passage)):
-                    chosen[document] = passage
-                    if len(chosen) == count:
-                        return list(chosen.values())
-        return list(chosen.values())
-
-    def _by_date(self, *, dated: bool) -> Iterator[tuple[int, int]]:
-        """Yield (document, passage), the latest document first, reading them in batches."""
-        condition = "date IS NOT NULL ORDER BY date DESC, documents.id DESC" if dated else "date IS NULL"
-        offset = 0
-        while rows := self.database.execute(
-            f"SELECT documents.id, passages.id FROM (SELECT id FROM documents WHERE {condition} LIMIT ? OFFSET ?) "
-            "AS documents CROSS JOIN passages ON document_id = documents.id",
-            (_PAGE, offset),
-        ):
-            yield from rows
-            offset += _PAGE
-
-
-def _contains(ids: Ids, identity: int) -> bool:
-    place = int(np.searchsorted(ids, identity))
-    return place < len(ids) and int(ids[place]) == identity

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from shared.types import Filters
 from storage.database import Database
-from storage.passages import conditions, show
+from storage.filtering import conditions
+from storage.passages import show
 from storage.table_parts import CELL, Cell, Condition, Group, PreparedTable, StoredColumn, StoredRow, Table, Totals
 
 _MOST_CELLS: Final = 200

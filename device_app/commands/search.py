@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
@@ -18,11 +18,13 @@ from device_app.knowledge import matches
 from shared.types import SearchFilters
 from storage.document_index import DocumentIndex
 from storage.keywords import quoted
-from storage.search import TURNS, DocumentFacts, Facts, FullText, all_of, any_of
+from storage.search import TURNS, FullText, all_of, any_of
 
 if TYPE_CHECKING:
     from device_app.device import Device
     from shared.types import StoredPassage
+    from storage.documents import Facts
+    from storage.knowledge import KnowledgeStore
     from storage.passages import Ids
 
 CANDIDATES = 100
@@ -46,6 +48,7 @@ class Searcher:
     _documents: tuple[int, int] | None = None
     _spelling: Spelling | None = None
     _among: dict[SearchFilters, Ids | None] = field(default_factory=dict)
+    _kinds: Sequence[str] = ()
     _index: DocumentIndex | None = None
     _is_typing: bool = False
     _names: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -82,7 +85,7 @@ class Searcher:
             results = self._files(results, unfinished, limit, sort, today if by_meaning else None)
         if side is not Side.FILES:
             results = self._turns(results, unfinished, limit, sort)
-        if results.is_empty and side is not Side.CONVERSATIONS and not self._kinds():
+        if results.is_empty and side is not Side.CONVERSATIONS and not self._known_kinds():
             results = replace(results, notes=(*results.notes, "no file has been read yet; begin with: jackdaw add"))
         return results
 
@@ -91,7 +94,7 @@ class Searcher:
         self._forget_if_changed()
         if not self._values:
             people = list(dict.fromkeys(map(naming.shown, self._in_memory.people())))
-            self._values = {"who": people, "from": people, "to": people, "kind": self._in_memory.kinds()}
+            self._values = {"who": people, "from": people, "to": people, "kind": self._known_kinds()}
         return searching.completions(text, self._values)
 
     def _forget_if_changed(self) -> None:
@@ -99,7 +102,7 @@ class Searcher:
             return
         self._version, self._spelling, self._among = version, None, {}
         if (documents := self.device.knowledge.state()) != self._documents:
-            self._documents, self._values, self._index = documents, {}, None
+            self._documents, self._values, self._kinds, self._index = documents, {}, (), None
 
     @property
     def _in_memory(self) -> DocumentIndex:
@@ -108,12 +111,13 @@ class Searcher:
         return self._index
 
     @property
-    def _facts(self) -> DocumentIndex | DocumentFacts:
-        """The facts about documents: read from memory while the user types a search, else from the database."""
-        return self._in_memory if self._is_typing else DocumentFacts(self.device.database)
+    def _store(self) -> DocumentIndex | KnowledgeStore:
+        """Looks documents up: in memory while the user types a search, else in the database."""
+        return self._in_memory if self._is_typing else self.device.knowledge
 
-    def _kinds(self) -> Collection[str]:
-        return self._in_memory.kinds() if self._is_typing else self.device.knowledge.kinds()
+    def _known_kinds(self) -> Sequence[str]:
+        self._kinds = self._kinds or list(self.device.knowledge.kinds())
+        return self._kinds
 
     # Words
 
@@ -129,7 +133,7 @@ class Searcher:
         """Complete abbreviated kinds. An unknown kind gets a note, and is dropped if another kind is known."""
         if not search.filters.kinds:
             return search, ()
-        known = self._kinds()
+        known = self._known_kinds()
         completed = {kind: [each for each in known if each.startswith(kind.lower())] for kind in search.filters.kinds}
         kinds = tuple(dict.fromkeys(each for some in completed.values() for each in some))
         unknown = [kind for kind, some in completed.items() if not some]
@@ -150,7 +154,7 @@ class Searcher:
         among = self._allowed(search.filters)
         expressions, phrases = self._expressions(self._passages, search, unfinished)
         matching, has_all = self._matching(expressions, phrases, among)
-        facts = self._facts.facts(matching.tolist()[::-1][:MOST_COUNTED])
+        facts = self._store.facts(matching[-MOST_COUNTED:].tolist())
         documents = {each.document for each in facts}
         results = replace(
             results,
@@ -160,7 +164,7 @@ class Searcher:
             facets=matches.facets(facts),
         )
         if sort is Sort.DATE or not search.has_words:
-            ids = self._latest(facts, among, limit, has_words=search.has_words)
+            ids = self._latest(facts, matching, limit, has_words=search.has_words)
             scored = [(passage, 0.0) for passage in self._in_order(ids)]
         elif meant_on:
             scored = self._by_meaning(search, meant_on)
@@ -170,8 +174,7 @@ class Searcher:
 
     def _allowed(self, filters: SearchFilters) -> Ids | None:
         if filters not in self._among:
-            store = self._in_memory if self._is_typing else self.device.knowledge
-            self._among[filters] = store.matching(self.device.people.widened(filters))
+            self._among[filters] = self._store.matching(self.device.people.widened(filters))
         return self._among[filters]
 
     def _matching(self, words: Sequence[str], phrases: Sequence[str], among: Ids | None) -> tuple[Ids, bool]:
@@ -188,16 +191,14 @@ class Searcher:
                 return ids, is_all
         return ids, False
 
-    def _latest(self, facts: Sequence[Facts], among: Ids | None, limit: int, *, has_words: bool) -> list[int]:
+    def _latest(self, facts: Sequence[Facts], matching: Ids, limit: int, *, has_words: bool) -> list[int]:
         """Return a passage of each of the latest documents; without words, of all documents that match the filters."""
-        if not has_words and among is not None and len(among) > len(facts):
-            return self._facts.latest(limit, among)
-        first: dict[int, Facts] = {}
+        if not has_words and len(matching) > len(facts):
+            return self._store.latest_of(matching, limit)
+        first: dict[int, int] = {}
         for each in facts:
-            if each.document not in first or each.passage < first[each.document].passage:
-                first[each.document] = each
-        latest = sorted(first.values(), key=lambda each: (each.date or "", each.document), reverse=True)
-        return [each.passage for each in latest][:limit]
+            first.setdefault(each.document, each.passage)
+        return [*first.values()][:limit]
 
     def _ranked(
         self, search: Search, expressions: Sequence[str], phrases: Sequence[str], among: Ids | None

@@ -22,7 +22,7 @@ from device_app.knowledge.people import Person
 from shared.types import Filters, SearchFilters
 from storage.documents import StoredDocument
 from storage.keywords import quoted
-from storage.search import DocumentFacts, FullText, all_of
+from storage.search import FullText, all_of
 
 if TYPE_CHECKING:
     from device_app.knowledge.known_people import KnownPeople
@@ -190,7 +190,7 @@ class Selector:
 
     def _holding(self, documents: Sequence[StoredDocument], topic: str) -> list[StoredDocument]:
         passages = FullText(self.store.database).matches(all_of([quoted(word) for word in terms(topic)]))
-        held = {fact.document for fact in DocumentFacts(self.store.database).facts(passages.tolist())}
+        held = {fact.document for fact in self.store.facts(passages.tolist())}
         return [each for each in documents if each.id in held]
 
 

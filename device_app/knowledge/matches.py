@@ -17,8 +17,9 @@ from device_app.english.searching import written
 from device_app.knowledge.fusion import coverage
 from shared.printable import safe_line
 from shared.types import StoredPassage
+from storage.documents import Facts
 from storage.passages import show
-from storage.search import CLOSING, OPENING, Facts
+from storage.search import CLOSING, OPENING
 
 SNIPPET_CHARACTERS = 200
 

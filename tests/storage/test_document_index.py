@@ -1,6 +1,6 @@
 """The facts about documents held in memory agree with the tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from shared.types import Block, Document, Passage, SearchFilters
 from storage.database import Database
 from storage.document_index import DocumentIndex
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
-from storage.search import DocumentFacts
 
 RICK, ANNA = "Rick Moen <rick@moen.example>", 'Anna "Änne" Perk <anna@perk.example>'
 DOCUMENTS = (
@@ -78,17 +77,47 @@ FILTERS: tuple[dict[str, Any], ...] = (
 def test_filters_pass_the_same_passages(store: KnowledgeStore, filters: SearchFilters) -> None:
     ids, same = DocumentIndex.read(store.database).matching(filters), store.matching(filters)
     assert (None if ids is None else ids.tolist()) == (None if same is None else same.tolist())
-    facts = DocumentFacts(store.database)
-    assert DocumentIndex.read(store.database).latest(4, ids) == facts.latest(4, ids)
+    if ids is not None:
+        latest = store.passages_of_documents([each.id for each in store.latest(filters, 4)], 1)
+        assert (
+            store.latest_of(ids, 4)
+            == DocumentIndex.read(store.database).latest_of(ids, 4)
+            == [passage.id for passage in latest]
+        )
 
 
-def test_facts_are_the_same(store: KnowledgeStore) -> None:
-    index, facts = DocumentIndex.read(store.database), DocumentFacts(store.database)
-    asked = [*range(20, -1, -1), 10**9]
-    assert sorted(index.facts(asked), key=str) == sorted(facts.facts(asked), key=str)
-    assert index.latest(99) == facts.latest(99)
-    assert index.kinds() == list(store.kinds()) == ["mail", "note", "chat"]
+def test_facts_are_the_same_in_the_same_order(store: KnowledgeStore) -> None:
+    index = DocumentIndex.read(store.database)
+    facts = index.facts([*range(20, -1, -1), 10**9])
+    assert facts == store.facts([*range(21), 10**9])
+    assert [*dict.fromkeys(each.document for each in facts)] == [each.id for each in store.latest(SearchFilters())]
     assert index.people() == [RICK, ANNA, "Rick", "Änne"]
+
+
+def test_documents_without_a_date_come_last_the_one_read_last_first(store: KnowledgeStore) -> None:
+    undated = [each.id for each in store.latest(SearchFilters(), 9) if not each.date]
+    latest = [each.document for each in store.facts(range(20)) if not each.date]
+    assert undated == sorted(undated, reverse=True) == [*dict.fromkeys(latest)]
+    assert [each.id for each in store.latest(SearchFilters(), oldest=True)][-len(undated) :] == undated[::-1]
+
+
+def test_another_process_may_forget_documents_meanwhile(
+    store: KnowledgeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, execute = KnowledgeStore(Database(tmp_path / "store.db")), store.database.execute
+
+    def executed(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        rows = execute(sql, parameters)
+        if "passages" in sql:
+            other.remove_file(b"/a/Taxes")
+        return rows
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.database, "execute", executed)
+        index = DocumentIndex.read(store.database)
+    assert {fact.path for fact in index.facts(range(20))} == {b"/a/Taxes", b"/b/\xff"}
+    assert {fact.path for fact in store.facts(range(20))} == {b"/b/\xff"}
+    other.database.close()
 
 
 def test_a_store_without_documents(tmp_path: Path) -> None:
@@ -96,7 +125,7 @@ def test_a_store_without_documents(tmp_path: Path) -> None:
     index = DocumentIndex.read(database)
     some = index.matching(SearchFilters(people=("rick",), places=("a",), titles=("b",), after=date(2026, 1, 1)))
     assert some is not None
-    assert (some.tolist(), index.facts([1]), index.latest(3), index.kinds(), index.people()) == ([], [], [], [], [])
+    assert (some.tolist(), index.facts([1]), index.latest_of(some, 3), index.people()) == ([], [], [], [])
     database.close()
 
 

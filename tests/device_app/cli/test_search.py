@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from device_app.commands import search
 from device_app.commands.search import Searcher
 from device_app.commands.search_results import Sort
 from storage.conversations import ConversationStore
@@ -81,6 +82,21 @@ def test_filters_are_the_same_while_they_are_typed(files: Path, paths: Paths, te
     with fake_device(paths) as device:
         typed, sent = (Searcher(device).search(text, date(2026, 11, 25), typing=typing) for typing in (True, False))
         assert [each.passage.id for each in typed.files] == [each.passage.id for each in sent.files]
+
+
+@pytest.mark.parametrize("typing", [True, False])
+def test_the_order_of_documents_is_the_same_whether_all_are_counted(
+    files: Path, paths: Paths, typing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed() -> list[str]:
+        results = Searcher(device).search("in:/", date(2026, 11, 25), typing=typing)
+        return [Path(each.passage.path).name for each in results.files]
+
+    with fake_device(paths) as device:
+        names = listed()
+        monkeypatch.setattr(search, "MOST_COUNTED", 1)
+        assert listed() == names
+    assert (len(names), names[0]) == (4, "dns.eml")  # the only one with a date
 
 
 @pytest.mark.parametrize("by", [[], ["--meaning"]])

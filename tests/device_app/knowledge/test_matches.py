@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.knowledge.matches import facets, snippet
-from storage.search import CLOSING, OPENING, Facts
+from storage.documents import Facts
+from storage.search import CLOSING, OPENING
 
 
 def marked(text: str) -> str:
