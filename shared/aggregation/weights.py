@@ -32,17 +32,17 @@ MOST_LOG = 1000.0
 """The limit of |log h|, a side's log weight; even the lowest sensible temperature stays far below it."""
 
 
-def log_weight(scores: Sequence[float], temperature: float = RELEVANCE_TEMPERATURE) -> float:
-    """Return log h of a side's passages, where h = Σ exp(score / temperature); -inf without passages.
+def log_weight(scores: Sequence[float]) -> float:
+    """Return log h of a side's passages, where h = Σ exp(score / RELEVANCE_TEMPERATURE); -inf without passages.
 
-    Raises ValueError for a non-finite score or invalid temperature.
+    Raises ValueError for a non-finite score.
     """
-    if not (0 < temperature < math.inf and all(map(math.isfinite, scores))):
-        raise ValueError("passages' scores must be finite and the temperature above 0")
+    if not all(map(math.isfinite, scores)):
+        raise ValueError("passages' scores must be finite")
     if not scores:
         return -math.inf
-    highest = max(scores) / temperature
-    return highest + math.log(math.fsum(math.exp(score / temperature - highest) for score in scores))
+    highest = max(scores) / RELEVANCE_TEMPERATURE
+    return highest + math.log(math.fsum(math.exp(score / RELEVANCE_TEMPERATURE - highest) for score in scores))
 
 
 def row_similarities(similarities: Sequence[float], rows: int) -> list[float]:

@@ -87,9 +87,9 @@ def server_frame(message: m.FromServer) -> Frame:
     return frame
 
 
-def closing(error: ProtocolError, retry_after_s: float | None = None) -> str:
+def closing(error: ProtocolError) -> str:
     """Return the last frame to send after an error, before the connection is closed with the error's code."""
-    return _text.encode(m.Closing(error.code, str(error)[:500], retry_after_s, m.VERSIONS)).decode()
+    return _text.encode(m.Closing(error.code, str(error)[:500], versions=m.VERSIONS)).decode()
 
 
 def _frame(message: m.Message) -> Frame:

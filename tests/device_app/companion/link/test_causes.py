@@ -12,7 +12,6 @@ import device_app.companion.link.heartbeat
 import device_app.companion.link.link
 from device_app.companion.link.causes import REMEDIES, Cause, of_code, of_status
 from device_app.tui.link import Standing, words
-from shared.errors import ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
 from tests.faults import OFFER, acting, free_port, saying, until
@@ -51,7 +50,7 @@ def closing(code: m.CloseCode) -> Act:
     """Return a server that closes the connection with the given code and a reason."""
 
     def act(connection: ServerConnection) -> None:
-        connection.send(codec.closing(ProtocolError(code, "Because."), 5.0))
+        connection.send(codec.server_frame(m.Closing(code, "Because.", 5.0)))
         connection.close(code)
 
     return act
