@@ -102,8 +102,8 @@ def plainly(text: str, today: date, *, ahead: bool) -> str:
 
         return write
 
-    def month_of(match: re.Match[str], name: str = "month") -> date:
-        month = _NUMBERS[match[name].lower().rstrip(".")]
+    def month_of(match: re.Match[str]) -> date:
+        month = _NUMBERS[match["month"].lower().rstrip(".")]
         return date(_year(match["year"], month, today, ahead=ahead), month, 1)
 
     def of_month(match: re.Match[str]) -> tuple[date, date]:

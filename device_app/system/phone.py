@@ -244,11 +244,9 @@ _ABOVE = (Path("/storage"), Path("/storage/emulated"))
 """Folders above the shared storage; whether they can be read says nothing about the permission."""
 
 
-def is_shared(path: Path, environment: Mapping[str, str] | None = None) -> bool:
+def is_shared(path: Path) -> bool:
     """Return whether the path is in the phone's shared storage, which Termux may read only with a permission."""
-    here = os.environ if environment is None else environment
-    own = Path(here.get("HOME", "/")) / "storage"
-    return any(path == folder or path.is_relative_to(folder) for folder in (*SHARED, own))
+    return any(path.is_relative_to(folder) for folder in (*SHARED, Path(os.environ.get("HOME", "/")) / "storage"))
 
 
 def storage_advice(path: Path) -> str:

@@ -107,10 +107,6 @@ class Distribution:
         """The expected excess E[(X - edge)⁺] = ∫ S from each edge on, shape (BINS + 1,)."""
         return tail_integral(self.edges, self.survival)
 
-    def cdf(self, value: float) -> float:
-        """Return the probability P(X < value)."""
-        return 1 - float(np.interp(value, self.edges, self.survival))
-
     def quantile(self, share: float) -> float:
         """Return the smallest value that the share (0..1) of observations does not exceed."""
         return float(self.quantiles(np.array([share]))[0])

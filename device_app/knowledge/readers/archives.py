@@ -76,10 +76,12 @@ def open_archive(data: bytes) -> Iterator[ZipFile]:
         yield archive
 
 
-def member(archive: ZipFile, name: str, most: int = MOST_XML) -> bytes:
-    """Return a member's content. Raises UnreadableFile if it is larger than `most` bytes, KeyError if there is none."""
-    if archive.getinfo(name).file_size > most:
-        raise UnreadableFile(f"more than {most >> 20} MB of text and markup")
+def member(archive: ZipFile, name: str) -> bytes:
+    """Return a member's content. Raises UnreadableFile if it is larger than MOST_XML bytes, KeyError if there is
+    none.
+    """
+    if archive.getinfo(name).file_size > MOST_XML:
+        raise UnreadableFile(f"more than {MOST_XML >> 20} MB of text and markup")
     return archive.read(name)
 
 

@@ -16,7 +16,7 @@ KEYS = ("1", "2", "3")
 
 
 class Suggestions(Static):
-    """The suggested questions, in `choices`. If there are none, the widget shows `otherwise`, or nothing if that is "".
+    """The suggested questions, in `choices`. If there are none, the widget shows what `explain` was given, or nothing.
 
     `is_loaded` becomes true once the questions were read.
     """
@@ -28,10 +28,10 @@ class Suggestions(Static):
             super().__init__()
             self.question = question
 
-    def __init__(self, load: Callable[[], Awaitable[Sequence[str]]], otherwise: str = "") -> None:
+    def __init__(self, load: Callable[[], Awaitable[Sequence[str]]]) -> None:
         super().__init__(classes="suggestions", markup=False)
         self._load = load
-        self._otherwise = otherwise
+        self._otherwise = ""
         self.is_loaded = False
         self.choices: Sequence[str] = ()
         self.display = False

@@ -64,7 +64,7 @@ class Caches:
 
         return await self._thread.run(read)
 
-    async def suggestions(self, now: datetime, count: int = SUGGESTIONS) -> Sequence[str]:
+    async def suggestions(self, now: datetime) -> Sequence[str]:
         """Return questions that are answered at once: predicted ones, the likeliest first, then questions for rules.
 
         `now` has the person's time zone.
@@ -73,7 +73,7 @@ class Caches:
         def suggested(device: Device) -> Sequence[str]:
             from device_app.ahead.outlook import suggested
 
-            return suggested(device, count, now)
+            return suggested(device, SUGGESTIONS, now)
 
         return await self._thread.run(suggested)
 

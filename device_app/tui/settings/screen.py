@@ -61,13 +61,13 @@ class SettingsScreen(AreaScreen):
 
     PLACE = Place.SETTINGS
 
-    def __init__(self, preferences: Preferences, changed: Changed, words: str = "") -> None:
+    def __init__(self, preferences: Preferences, changed: Changed) -> None:
         super().__init__()
         self._preferences = preferences
         self._changed = changed
         self._all: Sequence[Preference] = ()
         self._editing: Preference | None = None
-        self._filter = Filter(words, placeholder="Type to filter", compact=True, id="filter")
+        self._filter = Filter(placeholder="Type to filter", compact=True, id="filter")
         self._list = OptionList(markup=False, compact=True, id="settings")
         self._list.can_focus = False
         self._about = Static(markup=False, id="about")
