@@ -198,7 +198,7 @@ def _question_embedder(settings: Settings, weights: catalog.Weights, facts: Inde
     count = threads(settings.embedder.threads)
     if facts and facts.model:
         try:
-            embedder = same_model(facts, facts.model, "query", count)
+            embedder = same_model(facts, facts.model, count)
             embedder.embed(["ready"])  # loads the model, so that a failure is noticed before the first question
         except JackdawError as error:
             message = "the embedder of the index cannot be used, so questions get no passages"

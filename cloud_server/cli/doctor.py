@@ -82,7 +82,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
         index = build.index(paths, settings, 1)
         facts = index.held().facts
         if facts.model:
-            same_model(facts, facts.model, "query", 1)
+            same_model(facts, facts.model, 1)
         missing = shortage(index, settings.retrieval.memory_mb)
         yield Finding("index", "fail" if missing else "ok", missing or f"{facts.passages:,} passages")
     except NothingFound:

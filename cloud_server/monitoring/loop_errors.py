@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 class LoopErrorHandler:
     """An exception handler for an event loop. `clock` is monotonic, in seconds."""
 
-    def __init__(self, clock: Callable[[], float], most: int = 2) -> None:
-        self._clock, self._sparing = clock, LogRateLimit(most)
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._sparing = clock, LogRateLimit(2)
 
     def __call__(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Log an error of the event loop, unless it repeats too often."""

@@ -26,13 +26,13 @@ def embedder_for(
     return SentenceEmbedder(source.name, prefixes, side, threads)
 
 
-def same_model(facts: IndexMetadata, model: EmbedderSource, side: Side, threads: int) -> Embedder:
-    """Return the sentence-transformers model that made the index, by the name stored in the index.
+def same_model(facts: IndexMetadata, model: EmbedderSource, threads: int) -> Embedder:
+    """Return the sentence-transformers model that made the index, by the name stored in the index, for questions.
 
     Raises UsageError if the model's files have changed since, and WeightsError.
     """
     prefixes: dict[Side, str] = {"query": model.query_prefix, "passage": model.passage_prefix}
-    embedder = SentenceEmbedder(model.name, prefixes, side, threads)
+    embedder = SentenceEmbedder(model.name, prefixes, "query", threads)
     if embedder.fingerprint != facts.embedder:
         raise UsageError(
             f"The files of the embedder {model.name} have changed since the index was built: "
