@@ -81,7 +81,7 @@ class Seen:
         )
 
 
-def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: Chooses, ahead: int = AHEAD) -> float:
+def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: Chooses) -> float:
     """Return the simulated seconds until the answer's last token is decided and shown on the device."""
     chains = {side: Chain() for side in SIDES}
     seen = Seen(conditions.decode, Transmission(), dict.fromkeys(SIDES, Acceptance()))
@@ -89,7 +89,7 @@ def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: C
     for position, right in enumerate(recorded):
         arrives = []
         for side, chain in chains.items():
-            ready = chain.draft(position, conditions.decode[side], ahead)
+            ready = chain.draft(position, conditions.decode[side], AHEAD)
             arrives.append(ready if side == aggregator else ready + conditions.rtt(ready) / 2)
         settled = max(settled, handed, *arrives)
         delivered = settled + conditions.rtt(settled) / 2

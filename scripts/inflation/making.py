@@ -5,7 +5,7 @@ nearest one.
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from models.catalog import Weights, find
 from models.quantize import requantise
@@ -13,7 +13,6 @@ from scripts.inflation.inflating import inflate
 from scripts.inflation.shapes import SHAPES
 
 Type = Literal["q8_0", "q4_1", "q4_0", "q4_k_m"]
-TYPES: Final[tuple[Type, ...]] = get_args(Type)
 
 MODEL: Final = "smollm2-135m"
 
