@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from shared.errors import SettingError
 from shared.settings import File, Resolved, declared, find, fit, resolve
 from storage.paths import Paths
 from storage.private import write_private
@@ -286,10 +285,4 @@ def set_value(paths: Paths, key: str, value: str) -> None:
 
 
 def _file(paths: Paths) -> File | None:
-    path = paths.server_config_file
-    try:
-        return File(str(path), path.read_text(encoding="utf-8"), "Correct the file with an editor.")
-    except FileNotFoundError:
-        return None
-    except (UnicodeDecodeError, OSError) as error:
-        raise SettingError(f"{path} cannot be read ({error}). Correct the file, or move it away.") from None
+    return File.read(paths.server_config_file, "Correct the file with an editor.")

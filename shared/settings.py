@@ -1,4 +1,4 @@
-"""Settings in layers: default < TOML file < environment < flags; each value has its origin. Pure.
+"""Settings in layers: default < TOML file < environment < flags; each value has its origin. Pure, but for `File.read`.
 
 A program declares its settings as frozen dataclasses, one per section, whose fields are `Annotated[type,
 msgspec.Meta(description=…, limits…)]`. This module depends on no program's settings and on no file's location.
@@ -9,8 +9,9 @@ import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
@@ -92,6 +93,18 @@ class File:
     place: str
     text: str
     remedy: str = "Correct it with `jackdaw config edit`."
+
+    @classmethod
+    def read(cls, path: Path, remedy: str = remedy) -> Self | None:
+        """Read a settings file; None if it does not exist. Raises SettingError if it cannot be read."""
+        try:
+            return cls(str(path), path.read_text(encoding="utf-8"), remedy)
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError:
+            raise SettingError(f"{path} is not UTF-8 text. {remedy}") from None
+        except OSError as error:
+            raise SettingError(f"{path} cannot be read: {error.strerror}. Correct the file's permissions.") from None
 
 
 @dataclass(frozen=True, slots=True)

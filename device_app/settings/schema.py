@@ -10,7 +10,6 @@ from msgspec import Meta
 
 from device_app.settings.link import Link
 from device_app.settings.phone import Phone
-from shared.errors import SettingError
 from shared.settings import File, Resolved, declared, resolve
 from shared.text import PASSAGE_WORDS
 from storage.paths import HOME_VARIABLE, Paths
@@ -288,12 +287,4 @@ def load(
 
 def read_file(paths: Paths) -> File | None:
     """Return the person's settings file, or None if it does not exist. Raises SettingError if it cannot be read."""
-    path = paths.config_file
-    try:
-        return File(str(path), path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        raise SettingError(f"{path} is not UTF-8 text. Correct the file with `jackdaw config edit`.") from None
-    except OSError as error:
-        raise SettingError(f"{path} cannot be read: {error.strerror}. Correct the file's permissions.") from None
+    return File.read(paths.config_file)
