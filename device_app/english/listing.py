@@ -179,7 +179,7 @@ def _form(slots: Sequence[Slot], kinds: set[str], *, is_plural: bool) -> str:
 
 def _direction(slots: Sequence[Slot]) -> dict[str, str]:
     """Return whether the person received or sent the mails, if the question says so."""
-    kinds = [slot.kind for slot in slots if slot.kind not in ("filler", "may")]
+    kinds = [slot.kind for slot in slots if slot.kind not in _PASSED]
     sends = any(pair in (("i", "send"), ("i", "write"), ("my", "send")) for pair in pairwise(kinds))
     return {"mine": "i"} if sends else {"me": "i"} if {"i", "me", "get"} & {*kinds} else {}
 

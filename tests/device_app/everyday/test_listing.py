@@ -24,6 +24,7 @@ ANSWERS: dict[str, tuple[str, list[str]]] = {
     "How many mails did Rick send me?": ("mails · from Rick Moen", ["3 mails from Rick Moen:"]),
     "how many mails did i get in october": ("mails · that you received · in October 2026", ["3 mails"]),
     "Which mails did I send to Anna?": ("mails · to Anna Holt · that you sent", ["1 mail to Anna Holt", "Re: Bees"]),
+    "When did I last write to Anna?": ("latest of mails · to Anna Holt · that you sent", ["Re: Bees"]),
     "all correspondence with Anna": ("mails · with Anna Holt", ["2 mails with Anna Holt"]),
     "what did I get from Anna last month": ("mails · from Anna Holt · in October 2026", ["Bees"]),
     "mails from Tom in September": (
