@@ -9,11 +9,20 @@ from typing import Final, Literal
 from device_app.english.lexicon import NUMBERS
 from device_app.english.table_senses import DEGREES
 
-Figure = Literal["sum", "average", "most", "least", "latest", "earliest", "count", "distinct", "much", "difference"]
-"""A figure computed over rows; "much" is the value of a single row, or the sum over several rows."""
+Figure = Literal[
+    "sum", "mean", "average", "most", "least", "latest", "earliest", "count", "distinct", "much", "difference"
+]
+"""A figure computed over rows; "much" is the value of a single row, or the sum over several rows; "mean" is the sum of
+a period on average, as in "on average per month".
+"""
 
 FIGURES: Final[Mapping[Figure, re.Pattern[str]]] = {
     "difference": re.compile(r"\bdifference\b|\bhow (?:much|many)\b(?=.*\bthan\b)"),
+    "mean": re.compile(
+        r"\b(?:(?:on|in) average\b(?=.*\b(?:per|each|every) (?:year|month|day)\b)|"
+        r"(?:per|each|every) (?:year|month|day),? (?:on|in) average\b|"
+        r"average(?= (?:per|each|every) (?:year|month|day)\b))"
+    ),
     "average": re.compile(
         r"\b(?:(?:on|in) (?:average|avarage|averige)|averages?|avarage|averige|avg|mean|typical(?:ly)?|"
         r"usual(?:ly)?|normal(?:ly)?)\b"

@@ -34,6 +34,9 @@ _LAST_WORD = re.compile(r"\s+(?:in )?(?P<unit>[^\W\d_]{1,12}|[€$£%])$")
 _PAYEE = re.compile(r"\bpa(?:id|y|yment|yments) to\b|\b(?:payee|recipient|paid_to)\b")
 _PAYER = re.compile(r"\b(?:paid|bought) by\b|\b(?:payer|buyer|who|paid_by)\b")
 _PAYEE_KEY = word_key("payee")
+_UNADDED: Final[tuple[SenseName, ...]] = ("height", "warmth", "age", "interval")
+"""Meanings of columns, such as "height", whose numbers are not added up when several rows fit."""
+
 _RATES = re.compile(r"\b(?:per|each|unit|avg|average|mean|rate|ratio|balance)\b|/|%", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(?:id|no|nr|number|#|year|zip|postcode)\b\.?$", re.IGNORECASE)
 
@@ -143,6 +146,10 @@ class Columns:
             if not _RATES.search(self.table.columns[place].name)
             and not _NUMBERED.search(self.table.columns[place].name)
         }
+
+    def summed(self) -> set[int]:
+        """Return the columns whose numbers are added up when several rows fit; heights and ages are left out."""
+        return self.additive().difference(*map(self.in_sense, _UNADDED))
 
     def is_categorical(self, place: int) -> bool:
         """Return whether a column's texts are categories: each occurs in two or more rows on average."""

@@ -48,7 +48,9 @@ class Groups:
         return self._result(parts, items, totals)
 
     def all(self) -> Result:
-        """Return all groups: periods in order of time, others ordered by their figures."""
+        """Return all groups: periods in order of time, others ordered by their figures; above them the sum of a period
+        on average, if that is asked for.
+        """
         totals = self._totals()
         parts, items = [], list[Item]()
         figure = "average" if self.reading.figure == "average" else "sum"
@@ -61,6 +63,11 @@ class Groups:
             left = len(listed) - _MOST_PERIODS
             more = [f"- … and {left:,} more"] if left > 0 else []
             lead = f"The {self._what} {self._by} in {self.words.file}{self.words.where}:"
+            if self.reading.figure == "mean" and (whole := together(listed, None)):
+                mean = replace(whole, count=len(listed))
+                periods = counted(len(listed), self.group.period)
+                lead = f"{self._figures.amount(mean, 'average')} on average over the {periods} with rows.\n\n{lead}"
+                items.append(self._figures.item(mean, "average"))
             parts.append("\n".join([lead, "", *map(self._line, listed[:_MOST_PERIODS]), *more]))
             items += map(self._item, listed)
         return self._result(parts, items, totals)

@@ -8,7 +8,7 @@ from typing import Final
 
 from device_app.english.stop_words import STOP_WORDS
 from device_app.english.table_comparisons import Comparison
-from device_app.english.table_senses import EVENTS, SenseName
+from device_app.english.table_senses import EVENTS
 from device_app.english.table_words import (
     ALONE,
     DID,
@@ -30,9 +30,6 @@ from device_app.everyday.table_conditions import RowConditions, compared_unit
 from storage.table_parts import Group
 
 _EVENTS: Final = {(form,) for form in EVENTS}
-_UNADDED: Final[tuple[SenseName, ...]] = ("height", "warmth", "age", "interval")
-"""Meanings of columns, such as "height", whose numbers are not added up when several rows fit."""
-
 _ADDED: Final = frozenset(("distance", "duration"))
 
 
@@ -66,7 +63,7 @@ class RequestReader:
         readers = (
             (is_compared, self._difference),
             (words.is_check, self._check),
-            ("average" in words.figures, lambda: self._over("average")),
+            ("average" in words.figures, lambda: self._over(self._figure or "average")),
             (bool(words.superlatives), self._extreme),
             (is_interval or self._is_number_of_somebody(), lambda: Request(None)),
             (self._figure == "count" and bool(self._direct_numbers()), lambda: self._over("much")),
@@ -99,7 +96,7 @@ class RequestReader:
             summed = self.aligned.in_senses([name for name in words.how.senses if name in _ADDED])
             if numbers := self.aligned.narrowed(summed & columns.additive()):
                 return Request("much", numbers)
-        amounts = columns.additive() - self.aligned.in_senses(_UNADDED) - self._compared()
+        amounts = columns.summed() - self._compared()
         named = amounts & set(self.aligned.direct)
         if not named and self.aligned.asks_for_money() and WHAT.search(words.text):
             named = amounts & columns.in_sense("money")
@@ -244,11 +241,12 @@ class RequestReader:
             texts = [column for column in self.aligned.direct if self.aligned.columns.is_text(column)]
             return Request(figure, texts) if len(texts) == 1 else None
         columns = [None] if figure == "count" else self.aligned.numbers(is_added=figure != "average")
-        group, alternatives = self._group(), self._alternatives()
+        if figure == "mean" and not {*columns} <= self.aligned.columns.summed():
+            return self._over("average")
+        group, alternatives = self._group(), self._alternatives() or (0, ())
         if not columns or (group is None and self.aligned.words.period):
             return None
-        both = alternatives[1] if alternatives else ()
-        return Request("sum" if figure == "much" and group else figure, columns, group, alternatives=both)
+        return Request("sum" if figure == "much" and group else figure, columns, group, alternatives=alternatives[1])
 
     def _group(self) -> Group | None:
         """Return the group after "per" or "by": a column, or a period of the only column of days."""

@@ -362,6 +362,13 @@ def test_yes_and_no(rule: Tables, question: str, text: str) -> None:
             "how much did we spend on groceries per month",
             ["- 2026-03: 41.20 EUR in 1 row", "- 2026-04: 18.80 EUR in 1 row"],
         ),
+        (
+            "how much do we spend on groceries on average per month?",
+            ["30.00 EUR on average over the 2 months with rows.", "- 2026-03: 41.20 EUR in 1 row", "- 2026-04: 18.80"],
+        ),
+        ("what's the average per month for groceries", ["30.00 EUR on average over the 2 months with rows."]),
+        ("how far do I walk per month on average by the watch", ["16.43 km on average over the 2 months with rows."]),
+        ("how much climb do I have per month on average?", ["The average of “climb (m)” by month of “date”"]),
         ("average groceries by paid by", ["- Petra: 41.20 EUR in 1 row", "- Tomaso: 18.80 EUR in 1 row"]),
         ("which month did we spend the most on groceries", ["2026-03: the greatest sum of “amount” by month of “day”"]),
         ("who spent more on groceries, Petra or Tomaso?", ["Petra: the greatest sum of “amount” by “paid by”"]),
