@@ -142,7 +142,7 @@ def _span(start: date, end: date | None) -> str:
         return _spoken(start) if last <= start else f"{_spoken(start)} to {_spoken(last)}"
     if not isinstance(end, datetime) or end == start:
         return _spoken(start)
-    if start.date() == end.date():
+    if start.date() == end.date() and _zone(start) == _zone(end):
         return f"{_day(start)}, {_clock(start)}–{_clock(end)}{_zone(start)}"
     return f"{_spoken(start)} to {_spoken(end)}"
 

@@ -72,6 +72,10 @@ def test_an_event_is_told_in_words(read: Read) -> None:
             ["DTSTART:20260314T220000", "DTEND:20260315T010000"],
             "Saturday, 14 March 2026, 22:00 to Sunday, 15 March 2026, 01:00",
         ),
+        (
+            ["DTSTART;TZID=Europe/Rome:20260314T062000", "DTEND;TZID=Europe/Lisbon:20260314T082500"],
+            "Saturday, 14 March 2026, 06:20 (Europe/Rome) to Saturday, 14 March 2026, 08:25 (Europe/Lisbon)",
+        ),
         (["DTSTART;TZID=Nowhere/City:20260314T100000"], "Saturday, 14 March 2026, 10:00"),
         (["DTSTART:20260314T100000", "DTEND;VALUE=DATE:20260315"], "Saturday, 14 March 2026, 10:00"),
     ],
