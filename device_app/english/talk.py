@@ -1,7 +1,8 @@
 """Recognises small talk, and questions about the program itself, by their words in any order.
 
 All words of a text have to be in one of the vocabularies `talk.txt` and `about.txt`: "Hi, when is the dentist?" has
-others. Each vocabulary lists words by kind; the first kind of which the text has a word is its topic.
+others. Only requests to remind somebody and to change a calendar may have any. Each vocabulary lists words by kind; the
+first kind of which the text has a word is its topic.
 """
 
 from __future__ import annotations
@@ -36,6 +37,21 @@ _OWNED: Final = re.compile(r"\b(?:my|our) (?:own |private |personal |last |old |
 _OF_ITSELF: Final = frozenset(["help", "examples", "joke", "version", "which model", "not in files"])
 """Topics about the program even if the question does not address it."""
 
+_WHEN: Final = (
+    r"to|that|in|at|on|by|before|after|today|tonight|tomorrow|next|every|each|again|later|(?:mon|tues|wednes|thurs|fri|"
+    r"satur|sun)day"
+)
+_OTHERS: Final = r"(?:(?!(?:of|for|about|from|to)\b)[\w'-]+ ){0,2}"
+_ACT: Final = re.compile(
+    r"(?:(?:hey|hi|hello|jackdaw|please|pls|(?:can|could|would|will) you|i (?:want|need) you to)[\s,]+)*"
+    rf"(?:remind me (?:{_WHEN})\b|(?:wake|ring|call|notify) me (?:up )?(?:{_WHEN})\b|"
+    rf"set (?:an?|the|my|another) {_OTHERS}(?:alarm|timer|reminder)\b|"
+    r"(?:add|create|schedule|arrange|set up|enter|cancel|move|reschedule|postpone) (?:an?|the|my|our|another) "
+    rf"{_OTHERS}(?:meeting|appointment|event|reminder)\b)",
+    re.IGNORECASE,
+)
+"""Matches requests to remind somebody, and to change a calendar, whatever other words they have."""
+
 _NO_TOPICS: Final = frozenset(["filler", "address", "thing", "device"])
 _SAME: Final = {"use": "help", "examples": "what can you do"}
 """Kinds of words that count as a different topic, by kind."""
@@ -48,6 +64,8 @@ def topic(text: str) -> str | None:
     if not re.search(r"\w", text):
         is_emoji = any(unicodedata.category(character) == "So" for character in text)
         return "help" if "?" in text else "greeting" if is_emoji else None
+    if _ACT.match(" ".join(text.split())):
+        return "cannot"
     said = " ".join(_SIGNS.sub(" ", in_full(_EMOTICON.sub(" ", re.sub(r"[’`´]", "'", text)))).split())
     is_to_it = _TO_IT.search(said)
     return _small_talk(said) or _about_it(said) or (_about_it(_ABOUT.corrected(said)) if is_to_it else None)

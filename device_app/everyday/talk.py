@@ -77,8 +77,8 @@ REPLIES: Final[Mapping[str, str]] = {
         "answers better: `jackdaw models`."
     ),
     "cannot": (
-        "No: I answer from your own files and search them. I set no reminders, send no messages, and do not browse the "
-        "web."
+        "I cannot do that: I answer from your own files and search them. I set no reminders, change no calendars, send "
+        "no messages, and do not browse the web."
     ),
     "languages": (
         "I read and answer in English. Search finds words of any language in your files; a larger model may answer in "

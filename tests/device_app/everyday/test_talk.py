@@ -32,6 +32,14 @@ TOPICS = {
     "do you send my files to the cloud": "private",
     "which model do you use": "which model",
     "do you speak german": "languages",
+    "Remind me to ring the plumber tomorrow": "cannot",
+    "please remind me on Friday at 9 that the boat is due": "cannot",
+    "Could you wake me up at six?": "cannot",
+    "set a timer for ten minutes": "cannot",
+    "Add a meeting with Anna on Monday at 10": "cannot",
+    "create a new event called regatta": "cannot",
+    "Cancel my appointment with the dentist": "cannot",
+    "reschedule the meeting with Tom to Friday": "cannot",
 }
 
 
@@ -56,6 +64,12 @@ def test_topics(ask: Ask, text: str) -> None:
         "it was",
         "…",
         "help me write a letter to my landlord",
+        "remind me what Anna said about the boat",
+        "Remind me: who has the drill?",
+        "remind me about the plumber",
+        "did Anna cancel the meeting?",
+        "add up the meetings of May",
+        "create a summary of the meeting",
     ],
 )
 def test_what_is_no_talk(ask: Ask, text: str) -> None:
