@@ -50,6 +50,10 @@ class TellingApp(App[None]):
         self.notice = Content.assemble(_MARKS[severity], (f"{title}: " if title else "", "bold"), message)
         self._until = self.set_timer(seconds, self.clear_notifications)
 
+    def action_help_quit(self) -> None:
+        """Say which keys quit and stop, as Ctrl+C does neither; Textual's own notice needs markup."""
+        self.notify("To quit, press Ctrl+Q. To stop an answer, press Esc.")
+
     def clear_notifications(self) -> None:
         """Remove the notice."""
         super().clear_notifications()

@@ -52,6 +52,13 @@ async def test_a_letter_alone_does_what_it_says(person: Any, notes: Path) -> Non
         assert person.chat.composer.text == ""
 
 
+async def test_ctrl_c_says_which_keys_stop_and_quit(person: Any) -> None:
+    async with person.at():
+        await person.presses("ctrl+c")
+        await person.until(lambda: "To quit, press Ctrl+Q. To stop an answer, press Esc." in person.messages())
+        assert "[b]" not in person.sees()
+
+
 def test_letters_that_leave_the_chat_are_text_there() -> None:
     assert set(letters(Place.CHAT)) == set("nfsrgopeycwuixd?")
     assert set("alt?") < set(letters(Place.KNOWLEDGE))
