@@ -61,7 +61,8 @@ CODED_QUESTIONS: Final = 200
 
 def run(arguments: Namespace) -> dict[str, Any]:
     """Return the figures as `telerag.DISK.CODEC.PIPELINE.ARM.NPROBE`: median ms, bytes, and whether ids equal FAISS's;
-    and the ratios of times.
+    the ratios of times; as `overlap.PIPELINE.SET` the share of clusters that the look-ahead names; and as
+    `recall.PIPELINE` what the pipelines find, as `jackdaw-server pipelines measure` says it.
     """
     parts = chosen_parts(arguments.only, PARTS)
     with tempfile.TemporaryDirectory() as room:

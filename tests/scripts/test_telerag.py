@@ -116,6 +116,17 @@ def test_the_rounds_of_a_question_are_replayed_one_after_the_other(tmp_path: Pat
     assert min(arm["total_ms"] - arm["retrieval_ms"] for arm in figures.values()) >= 600
 
 
+def test_times_are_compared_with_the_disk_only_where_nothing_was_in_memory() -> None:
+    demanded = {"retrieval_ms": 100, "total_ms": 200, "mean_ms": 100, "bytes_needed": 45e6, "bytes_ready": 0}
+    ahead = demanded | {"retrieval_ms": 20, "total_ms": 120, "mean_ms": 10, "bytes_ready": 45e6}
+    nothing_came = demanded | {"retrieval_ms": 110}
+    arms = {"on_demand": demanded, "paper": ahead, "progressive": nothing_came}
+    plain = {"paper_retrieval": 0.2, "paper_total": 0.6, "progressive_retrieval": 1.1, "progressive_total": 1.0}
+    assert ratios(arms, 0.0) == plain
+    assert ratios(arms, 500e6) == plain | {"on_demand_to_bandwidth": 1.111, "paper_saved_of_covered": 1.0}
+    assert ratios(arms | {"on_demand": demanded | {"bytes_ready": 1}}, 500e6) == plain
+
+
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="drops the page cache")
 def test_codes_are_compared_with_exact_searches_of_an_index_that_was_added_to(tmp_path: Path) -> None:
     made_index(tmp_path / "index", 2000, "rabitq", 1)
