@@ -22,7 +22,6 @@ SETS: Final[Mapping[str, str]] = {"chats": "lihuaworld", "mail": "email", "encyc
 BARE: Final = "bare"
 """The kind of prompts without passages."""
 
-KINDS: Final = (*SETS, BARE)
 _MOST_PASSAGES: Final = 3
 
 
