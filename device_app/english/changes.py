@@ -22,7 +22,7 @@ _DAY: Final = (
 )
 _WHEN: Final = re.compile(rf"{_TIME}|{_DAY}")
 _VERBS: Final = (
-    r"moved?(?! in| out)|reschedul(?:ed?|ing)|postponed?|push(?:ed)?|shift(?:ed)?|brought forward|put (?:off|back)|"
+    r"move[sd]?(?! in| out)|reschedul(?:ed?|ing)|postponed?|push(?:ed)?|shift(?:ed)?|brought forward|put (?:off|back)|"
     r"delayed|changed?|relocated?|adjourned|deferred"
 )
 _MOVED: Final = re.compile(

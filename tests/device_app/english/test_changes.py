@@ -10,6 +10,7 @@ from device_app.english.changes import aspect, change, is_accepted, subject
     [
         ("Your dentist appointment is moved from 10 March to Thursday 19 March at 16:15.", "moved", True, False),
         ("The opening is therefore moved to Saturday 17 October.", "moved", False, False),
+        ("The launch moves from 1 December to Tuesday 8 December.", "moved", True, False),
         ("We moved the meeting to 4 pm.", "moved", False, False),
         ("The call has been rescheduled to Friday.", "moved", False, False),
         ("The trip was postponed until May 3.", "moved", False, False),
@@ -37,6 +38,8 @@ def test_sentences_that_change_something(sentence: str, kind: str, has_old: bool
         "If the meeting is cancelled, call me.",
         "Is the book club cancelled?",
         "Yesterday we moved into the new flat.",
+        "Tom moves in on 3 May.",
+        "The key moves easily now.",
         "He has not moved since.",
         "Let's keep pushing forward!",
         "I would take the bus instead.",
