@@ -83,5 +83,6 @@ def _sender(passage: StoredPassage) -> str:
 def _said(source: int, passage: StoredPassage) -> Iterator[Quote]:
     for speaker, words in spoken(passage):
         for sentence in sentences(_MARKS.sub("", words)):
-            if count_words(sentence) >= LEAST_WORDS and "|" not in sentence:  # no row of a table
+            is_heading = sentence == passage.title or "|" in sentence  # "|": a row of a table
+            if count_words(sentence) >= LEAST_WORDS and not is_heading:
                 yield Quote(source, speaker, sentence)

@@ -41,6 +41,15 @@ def test_nobody_says_what_merely_stands_behind_a_colon() -> None:
     ]
 
 
+def test_a_title_alone_is_not_quoted() -> None:
+    note = StoredPassage(
+        1, "The roof, 3 May\nIt was mended on Friday.", 0, 1, None, 1, "The roof, 3 May", "note", None, (), "a.md"
+    )
+    assert [
+        quote.sentence for quote in quotes.find("Was the roof mended on Friday 3 May?", [note], FakeEmbedder())
+    ] == ["It was mended on Friday."]
+
+
 def test_where_nothing_is_near_nothing_is_quoted() -> None:
     assert quotes_of("a xylophone?", CHAT, NOTE) == []
 
