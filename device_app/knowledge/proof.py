@@ -2,8 +2,9 @@
 
 A sentence that is merely similar could seem to prove a wrong answer: another person's row of the same table, or a
 sentence with "not". A proof therefore meets all these conditions: the sentence is no question; it contains the answer's
-own words; the sentence or its context has the question's words, weighted by rarity, and all of the question's names and
-numbers; the clause with the answer is not negated; and its date is the one that the question asks about.
+own words, which are no part of a longer number; the sentence or its context has the question's words, weighted by
+rarity, and all of the question's names and numbers; the clause with the answer is not negated; and its date is the one
+that the question asks about.
 """
 
 import math
@@ -32,6 +33,8 @@ _WHETHER = re.compile(
     re.IGNORECASE,
 )
 _WHO = re.compile(r"\bwho(?:se|m)?\b", re.IGNORECASE)
+_ENDS_IN_DIGIT = re.compile(r"\d $")
+_GROUPS = re.compile(r"[A-Z]{0,4}\d+(?: \d+)*")
 _CLAUSE = re.compile(r"[,;:()–—]|\b(?:but|because|although|though|while)\b")
 
 
@@ -106,6 +109,7 @@ class Subject:
                 and self._is_about(unit, by_name=not decided)
                 and self._is_of_the_day(unit, passage)
                 and not self._is_denied(own, unit, answer)
+                and not _is_cut_out(answer, unit.text)
             ):
                 says_no = decided == "no" and words.denies(unit.text)
                 yield unit, share, says_no
@@ -172,6 +176,15 @@ class Subject:
             return False
         parts = [part for part in _CLAUSE.split(unit.text) if _holds(own, part)] or [unit.text]
         return all(words.denies(part) for part in parts)
+
+
+def _is_cut_out(answer: str, text: str) -> bool:
+    """Return whether the answer is a part of a number in groups, such as the last digits of an account's number."""
+    groups = " ".join(answer.split()).rstrip(".")
+    if not _GROUPS.fullmatch(groups):
+        return False
+    uses = list(re.finditer(rf"(?<!\w){re.escape(groups)}(?!\w)(?P<behind> \w{{0,9}}\d)?", text))
+    return bool(uses) and all(use["behind"] or _ENDS_IN_DIGIT.search(text[: use.start()][-2:]) for use in uses)
 
 
 @lru_cache(maxsize=512)

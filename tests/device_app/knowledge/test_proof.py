@@ -50,6 +50,13 @@ KEYS = """hook | key | tag | spare is with
             "Vet at night 0161 555 0177 (the old number is dead, do not use it)",
             "Vet at night 0161 555 0177 (the old number is dead, do not use it)",
         ),
+        (
+            "What is the IBAN of the choir?",
+            "DE44 5001 0517",
+            "The IBAN of the choir is DE44 5001 0517.",
+            "The IBAN of the choir is DE44 5001 0517.",
+        ),
+        ("When is the choir?", "19 March", "The choir is on 19 March 2026.", "The choir is on 19 March 2026."),
         ("Should the remote do teletext?", "No", "The remote. Um and no teletext.", "Um and no teletext."),
         ("Who has the spare of the bike shed key?", "nobody", KEYS, "3 | bike shed | yellow | nobody"),
         ("When is the course, in 2 weeks?", "in two weeks", "The course is in 2 weeks.", "The course is in 2 weeks."),
@@ -76,6 +83,8 @@ def test_what_holds_the_answer_and_what_was_asked_is_proof(
             "1951",
             "Thomas. The villanelle: first published in 1951, it was written in 1947.",
         ),
+        ("What is the IBAN of the choir?", "3249", "The choir. IBAN DE44 5001 0517 5407 3249 31"),  # a part of it
+        ("What number has the vet?", "0177.", "The vet has the number 0161 555 0177"),
         ("how old is she now?", "20", "The winner was 20 years old."),  # nobody is named
         ("Which books got five stars?", "Milkman", "book: Milkman; stars: 2"),
     ],
