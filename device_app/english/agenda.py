@@ -86,6 +86,7 @@ _GENERIC: Final = word_set(
 _MEETINGS: Final = word_set(
     "meeting meetings meet call calls round standup review interview conference workshop sync briefing committee board"
 )
+_DUE: Final = word_set("due deadline deadlines tasks to-dos todos")
 _POINTS: Final = word_set(
     """anything nothing something anybody anyone it that this those these he she they his her their him them there one
     ones"""
@@ -99,7 +100,7 @@ class AgendaQuestion:
     """A question about an agenda. `words` are the stems that name the subject of the events; empty for any event.
 
     `window` is None only for "next", "last", "when" and "until". `is_past`: the question is about the past;
-    `of_meetings`: only meetings are counted.
+    `of_meetings`: only meetings are counted. `of_due`: what is due is asked for, of no named event.
     """
 
     ask: Ask
@@ -108,6 +109,7 @@ class AgendaQuestion:
     subject: str = ""
     is_past: bool = False
     of_meetings: bool = False
+    of_due: bool = False
 
 
 def read(question: str, today: date, *, is_past: bool = False) -> AgendaQuestion | None:
@@ -150,7 +152,8 @@ def _asked(text: str, window: Window | None, today: date, *, is_asked: bool) -> 
     if not ask or (is_past and not runs and not kinds & {"calendar", "things", "last"} and _is_of_days(slots)):
         return None
     asked = _question(ask, window, subject, text, today)
-    return asked and replace(asked, is_past=is_past, of_meetings=ask == "count" and "meetings" in kinds)
+    of_meetings, of_due = ask == "count" and "meetings" in kinds, any(slot.text in _DUE for slot in slots)
+    return asked and replace(asked, is_past=is_past, of_meetings=of_meetings, of_due=of_due and not subject)
 
 
 def _ask(slots: Sequence[Slot], kinds: set[str], window: Window | None, *, is_asked: bool) -> Ask | None:
@@ -215,6 +218,11 @@ def _is_of_days(slots: Sequence[Slot]) -> bool:
 def names_meeting(title: str) -> bool:
     """Return whether the title of an event says that people meet: "Call with Petra", "Design review"."""
     return not _MEETINGS.isdisjoint(terms(plain(title)))
+
+
+def says_due(title: str) -> bool:
+    """Return whether the title of an event says that something is due then: "Deadline of the prize"."""
+    return not _DUE.isdisjoint(plain(title).split())
 
 
 def following(question: str, before: str, today: date) -> AgendaQuestion | None:

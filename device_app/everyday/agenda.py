@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from device_app.english.agenda import AgendaQuestion, following, names_meeting
+from device_app.english.agenda import AgendaQuestion, following, names_meeting, says_due
 from device_app.english.agenda import read as read_alone
 from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
@@ -102,6 +102,13 @@ def zone(now: datetime) -> tzinfo | None:
     return None if now.utcoffset() == now.astimezone().utcoffset() else now.tzinfo
 
 
+def _may_be_due(occurrence: Occurrence) -> bool:
+    """Return whether something may be due then: a task, an event of a whole day, or one whose title says so."""
+    begins, ends, stored = occurrence.begins, occurrence.ends, occurrence.stored
+    is_day = not isinstance(begins, datetime) and ends <= begins + timedelta(days=1)
+    return stored.kind == "task" or is_day or says_due(stored.title)
+
+
 @dataclass(frozen=True, slots=True)
 class _Answering:
     """The work of answering one question about the agenda."""
@@ -122,7 +129,8 @@ class _Answering:
         if question.ask in ("next", "last") or question.window is None:
             return self._at_any_time()
         within = self._within(question.window)
-        if question.words and not within and not (self._after(question.window) or self._last()):
+        is_held = not question.words or within or self._after(question.window) or self._last()
+        if not is_held or (question.of_due and not within):
             return None
         if question.ask == "count":
             return self._count(question.window, within)
@@ -272,7 +280,8 @@ class _Answering:
 
     def _within(self, window: Window) -> list[Occurrence]:
         """Return the subject's events in the window; all-day events belong to any part of their day."""
-        return [each for each in self._on(window.first, window.last) if is_in_part(each, window)]
+        within = [each for each in self._on(window.first, window.last) if is_in_part(each, window)]
+        return [each for each in within if not self.question.of_due or _may_be_due(each)]
 
     def _on(self, first: date, last: date) -> list[Occurrence]:
         return on_days(self.store, first, last, self.asked.gone, self._is_meant, zone(self.asked.now))

@@ -107,6 +107,12 @@ def ask(store: KnowledgeStore) -> Ask:
             "What is on on 6 December?",
             "On Sunday, 6 December:\n\n- since Friday, 4 December, all day: Kobarid [1]",
         ),
+        ("What is due on Friday?", "On Friday, 27 November:\n\n- due Tax return [1]"),
+        (
+            "Which deadlines do I have this week?",
+            "1 event from Monday, 23 November to Sunday, 29 November:\n\n"
+            "**Friday, 27 November**\n\n- due Tax return [1]",
+        ),
         ("Am I free tomorrow at 3 pm?", "No:\n\n- 15:00–15:30 Call with Petra [1]"),
         (
             "Am I free tomorrow morning?",
@@ -168,7 +174,8 @@ def test_what_is_said(ask: Ask, question: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["When is my next karate class?", "Do I have karate tomorrow?", "kind:mail today?"]
+    "question",
+    ["When is my next karate class?", "Do I have karate tomorrow?", "kind:mail today?", "What is due tomorrow?"],
 )
 def test_what_the_calendars_lack_is_left_to_others(ask: Ask, question: str) -> None:
     assert ask(question) is None
