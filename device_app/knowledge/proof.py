@@ -1,10 +1,10 @@
 """Finds the sentence or row of the passages that proves an answer: it contains the answer and the question's subject.
 
 A sentence that is merely similar could seem to prove a wrong answer: another person's row of the same table, or a
-sentence with "not". A proof therefore meets all these conditions: the sentence is no question; it contains the answer's
-own words, which are no part of a longer number; the sentence or its context has the question's words, weighted by
-rarity, and all of the question's names and numbers; the clause with the answer is not negated; and its date is the one
-that the question asks about.
+sentence with "not". A proof therefore meets all these conditions: the sentence is no question and, for yes or no, no
+title; it contains the answer's own words, which are no part of a longer number; the sentence or its context has the
+question's words, weighted by rarity, and all of the question's names and numbers; the clause with the answer is not
+negated; and its date is the one that the question asks about.
 """
 
 import math
@@ -105,6 +105,7 @@ class Subject:
             if (
                 share >= HOLDS
                 and not unit.text.endswith("?")
+                and not (decided and unit.text == passage.title)
                 and self._states_answer(own, unit)
                 and self._is_about(unit, by_name=not decided)
                 and self._is_of_the_day(unit, passage)

@@ -93,6 +93,12 @@ def test_what_lacks_one_of_them_is_none(question: str, answer: str, text: str) -
     assert proof(question, answer, text) is None
 
 
+def test_a_title_decides_nothing() -> None:
+    text = "The boat\nBuilt in 1987, lies in the harbour."
+    assert proof("Do I own a boat?", "No", text, title="The boat") is None
+    assert proof("Do I own a boat?", "No", text, title="notes") == "The boat"
+
+
 def test_a_proof_is_of_the_day_that_was_asked_about() -> None:
     question, text = "When is choir on 14 March 2026?", "Choir begins at 19:30."
     assert proof(question, "19:30", text, day="2026-03-21T00:00:00") is None
