@@ -79,6 +79,13 @@ class Composer(TextArea):
             super().__init__()
             self.lines = lines
 
+    class Paged(Message):
+        """The message that the person pressed a page key, with the number of pages: -1 for Page Up, 1 for Page Down."""
+
+        def __init__(self, pages: int) -> None:
+            super().__init__()
+            self.pages = pages
+
     def __init__(
         self,
         commands: Commands,
@@ -248,6 +255,14 @@ class Composer(TextArea):
             self.post_message(self.Swiped(1))
         else:
             self.action_cursor_down()
+
+    def action_cursor_page_up(self) -> None:
+        """Show the page of answers above."""
+        self.post_message(self.Paged(-1))
+
+    def action_cursor_page_down(self) -> None:
+        """Show the page of answers below."""
+        self.post_message(self.Paged(1))
 
     def action_recall(self) -> None:
         """Put the last question into the composer for editing, if nothing is typed."""

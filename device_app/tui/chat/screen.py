@@ -172,6 +172,10 @@ class ChatScreen(ConversationActions):
     def _swiped(self, event: Composer.Swiped) -> None:
         self.transcript.swiped(event.lines)
 
+    @on(Composer.Paged)
+    def _paged(self, event: Composer.Paged) -> None:
+        self.transcript.swiped(event.pages * self.transcript.size.height)
+
     def write(self, text: str) -> None:
         """Insert the text into the composer and focus it, so that the next key reaches it."""
         self.composer.move_cursor(self.composer.document.end)

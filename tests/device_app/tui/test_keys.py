@@ -59,6 +59,20 @@ async def test_ctrl_c_says_which_keys_stop_and_quit(person: Any) -> None:
         assert "[b]" not in person.sees()
 
 
+async def test_page_keys_scroll_the_answers_while_a_question_is_typed(person: Any, notes: Path) -> None:
+    async with person.at(40, 20):
+        transcript = person.chat.transcript
+        for _ in range(2):
+            await person.asks(DRILL)
+        end = transcript.scroll_y
+        assert 0 < end < transcript.size.height
+        person.chat.composer.begin("half a question")
+        await person.presses("pageup")
+        assert (person.chat.composer.text, transcript.scroll_y) == ("half a question", 0)
+        await person.presses("pagedown")
+        assert transcript.scroll_y == end
+
+
 def test_letters_that_leave_the_chat_are_text_there() -> None:
     assert set(letters(Place.CHAT)) == set("nfsrgopeycwuixd?")
     assert set("alt?") < set(letters(Place.KNOWLEDGE))
