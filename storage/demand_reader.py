@@ -53,18 +53,21 @@ class DemandReader:
         with self._changed:
             if residents[0].is_dropped:
                 return
+        failure: BaseException | None = None
         try:
             self._fill(neighbours.parts, neighbours.first, neighbours.length)
         except BaseException as error:
-            if len(residents) > 1:  # a fault in one cluster is none in the others
-                with self._changed:
-                    self._ahead.demand_reads += len(residents)
-                for resident in residents:
-                    self._load(Neighbours((resident,)))
-                return
+            failure = error.with_traceback(None)
+        if failure and len(residents) > 1:  # a fault in one cluster is none in the others
+            with self._changed:
+                self._ahead.demand_reads += len(residents)
+            for resident in residents:
+                self._load(Neighbours((resident,)))
+            return
+        if failure:
             with self._changed:  # a later question reads it again
                 self._residents.drop(residents[0])
-            residents[0].loaded.set_exception(error.with_traceback(None))
+            residents[0].loaded.set_exception(failure)
             return
         neighbours.complete()
         for resident in residents:

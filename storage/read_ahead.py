@@ -136,11 +136,11 @@ class AheadReader:
                 on_arrival = (question and question.on_arrival) or (lambda _: None)
                 arrived = [resident.cluster for resident in neighbours.residents if resident.is_ready]
                 del question
-            try:
-                for cluster in arrived:
+            for cluster in arrived:
+                try:
                     on_arrival(cluster)
-            except Exception:  # an error in the callback does not end the reading
-                log.exception("a callback for clusters that were read ahead failed")
+                except Exception:  # an error in the callback does not end the reading
+                    log.exception("a callback for clusters that were read ahead failed")
 
     def _next(self) -> "tuple[ref[ReadAhead], Neighbours] | None":
         """Return the next cluster of the question for which the least was read so far, and its neighbours, placed in
@@ -174,16 +174,20 @@ class AheadReader:
         return not any(cluster in question.held for question in self._questions)
 
     def _fill(self, neighbours: Neighbours) -> list[int]:
-        """Read clusters in pieces until they are complete or no longer needed. Return the bytes read for each."""
+        """Read clusters until they are complete or no longer needed: a single one in pieces, several at once. Return
+        the bytes read for each.
+        """
         residents, done = neighbours.residents, 0
+        is_single = len(residents) == 1
+        failure: BaseException | None = None
         try:
             while done < neighbours.length:
-                size = min(PIECE, neighbours.length - done)
+                size = min(PIECE, neighbours.length - done) if is_single else neighbours.length
                 if not self._may_go_on(residents, size):
                     return [done, *(0 for _ in residents[1:])]
                 read = 0
                 try:
-                    parts = neighbours.parts if len(residents) > 1 else [residents[0].memory[done : done + PIECE]]
+                    parts = [residents[0].memory[done : done + PIECE]] if is_single else neighbours.parts
                     self._file.read(parts, neighbours.first + done, size)
                     read = size
                 finally:
@@ -191,11 +195,13 @@ class AheadReader:
                         self.throughput.end(read, time.monotonic())
                 done += size
         except BaseException as error:  # the waiting question gets the error
-            if len(residents) > 1:  # a fault in one cluster is none in the others
-                return [size for resident in residents for size in self._fill(Neighbours([resident]))]
+            failure = error.with_traceback(None)
+        if failure and not is_single:  # a fault in one cluster is none in the others
+            return [size for resident in residents for size in self._fill(Neighbours((resident,)))]
+        if failure:
             with self.changed:
                 self.residents.drop(residents[0])
-            residents[0].loaded.set_exception(error.with_traceback(None))
+            residents[0].loaded.set_exception(failure)
             return [done]
         neighbours.complete()
         for resident in residents:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from storage.arena import Arena
 from storage.hotness import Hotness
-from storage.list_file import MOST_PARTS, pages
+from storage.list_file import MOST_PARTS, PAGE, pages
 
 
 @dataclass(slots=True, eq=False)
@@ -144,7 +144,10 @@ class Residents:
         """Let `place` allocate memory for the clusters beside a cluster in the file, too, as far as they are in
         `waiting`, and all of them take at most `most` bytes.
         """
-        placed, size = deque([resident]), resident.length
+        placed, size = (
+            deque([resident]),
+            PAGE + len(resident.bytes),
+        )  # the first page may begin before the first cluster
         for step in (1, -1):
             while (cluster := placed[-1 if step > 0 else 0].cluster + step) in waiting and not self.get(cluster):
                 more = self.extent(cluster)[1]

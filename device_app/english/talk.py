@@ -38,16 +38,16 @@ _OF_ITSELF: Final = frozenset(["help", "examples", "joke", "version", "which mod
 """Topics about the program even if the question does not address it."""
 
 _WHEN: Final = (
-    r"to|that|in|at|on|by|before|after|today|tonight|tomorrow|next|every|each|again|later|(?:mon|tues|wednes|thurs|fri|"
-    r"satur|sun)day"
+    r"(?:to|that|in|at|on|by|before|after|today|tonight|tomorrow|next|every|each|later|(?:mon|tues|wednes|thurs|fri|"
+    r"satur|sun)day)\b(?! (?:what|which|whom?|whose|when|where|how)\b)"
 )
 _OTHERS: Final = r"(?:(?!(?:of|for|about|from|to)\b)[\w'-]+ ){0,2}"
 _ACT: Final = re.compile(
     r"(?:(?:hey|hi|hello|jackdaw|please|pls|(?:can|could|would|will) you|i (?:want|need) you to)[\s,]+)*"
-    rf"(?:remind me (?:{_WHEN})\b|(?:wake|ring|call|notify) me (?:up )?(?:{_WHEN})\b|"
+    rf"(?:remind me {_WHEN}|(?:wake|ring|notify) me (?:up )?{_WHEN}|"
     rf"set (?:an?|the|my|another) {_OTHERS}(?:alarm|timer|reminder)\b|"
     r"(?:add|create|schedule|arrange|set up|enter|cancel|move|reschedule|postpone) (?:an?|the|my|our|another) "
-    rf"{_OTHERS}(?:meeting|appointment|event|reminder)\b)",
+    rf"{_OTHERS}(?:meeting|appointment|event|reminder)\b(?! (?:costs?|fees?|notes?|minutes)\b))",
     re.IGNORECASE,
 )
 """Matches requests to remind somebody, and to change a calendar, whatever other words they have."""

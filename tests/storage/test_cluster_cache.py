@@ -234,7 +234,8 @@ def test_without_a_thread_to_read_the_question_fails_and_the_next_one_tries_agai
     lists.check(cache, range(3))
 
 
-def test_a_cache_whose_reads_have_failed_is_freed_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_cache_whose_reads_have_failed_is_freed_at_once(tmp_path: Path, in_order: bool) -> None:
     lists = Lists(tmp_path, [PAGE] * 3)
     file = Failing(lists.path, 3 * PAGE)
     file.fails = {0}
@@ -242,7 +243,7 @@ def test_a_cache_whose_reads_have_failed_is_freed_at_once(tmp_path: Path) -> Non
     gc.disable()
     try:
         with pytest.raises(StoreError):
-            lists.check(cache, range(3))
+            (lists.check if in_order else lists.check_any)(cache, range(3))
         freed = weakref.ref(cache)
         del cache
         until(lambda: freed() is None)

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import StoreError
+from storage import cluster_cache, read_ahead
 from storage.cluster_cache import ClusterCache
 from storage.list_file import PAGE, ListFile
 from storage.read_ahead import NICE, PIECE, READ_COST, READERS, ReadAhead
@@ -95,6 +96,7 @@ def test_what_was_read_ahead_is_not_read_again_and_counted(tmp_path: Path) -> No
 @given(
     sizes=st.lists(st.integers(1, 3 * PAGE), min_size=1, max_size=12),
     memory=st.integers(1, 14),
+    piece=st.integers(1, 8),
     steps=st.lists(
         st.tuples(
             st.sampled_from(["begin", "fetch", "settle", "ask", "close", "forget"]),
@@ -108,13 +110,21 @@ def test_whatever_is_done_every_question_gets_its_bytes_and_nothing_is_left_behi
     tmp_path_factory: pytest.TempPathFactory,
     sizes: list[int],
     memory: int,
+    piece: int,
     steps: list[tuple[str, int, list[int]]],
 ) -> None:
-    lists = Lists(tmp_path_factory.mktemp("lists"), sizes)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (read_ahead, cluster_cache):
+            patch.setattr(module, "PIECE", piece * PAGE)
+        check_steps(Lists(tmp_path_factory.mktemp("lists"), sizes), memory, steps)
+
+
+def check_steps(lists: Lists, memory: int, steps: list[tuple[str, int, list[int]]]) -> None:
+    """Take the steps with a cache of so many pages, and check what questions get and what is left."""
     cache = lists.cache(memory * PAGE, rate=FAST)
     open_questions: dict[int, ReadAhead] = {}
     for what, which, named in steps:
-        clusters = [cluster % len(sizes) for cluster in named]
+        clusters = [cluster % len(lists.contents) for cluster in named]
         question = open_questions.get(which)
         if what == "begin":
             open_questions[which] = cache.read_ahead()
@@ -295,7 +305,7 @@ def test_the_expected_rate_counts_what_each_read_costs(tmp_path: Path) -> None:
     cache = lists.cache(20 * PIECE, rate=10e6)  # less than a disk's
     assert cache.ahead.rate == pytest.approx(10e6 * PIECE / (PIECE + READ_COST))
     fetched(cache, range(6)).close()
-    # three reads: one as if it had been done already, of four clusters, of two
+    # three reads: one as if it had been done already, and of three clusters each
     assert cache.ahead.rate == pytest.approx(10e6 * 2.5 * PIECE / (2.5 * PIECE + 3 * READ_COST), rel=0.01)
 
 
@@ -310,6 +320,20 @@ def test_neighbours_in_the_file_are_read_at_once_as_far_as_a_piece_holds_them(tm
     until(lambda: idle(cache))
     assert sorted(file.began) == [0, lists.starts[4] // PAGE * PAGE, lists.starts[6] // PAGE * PAGE]
     lists.check(cache, range(7))
+    question.close()
+    check_quiet(cache)
+
+
+def test_the_page_in_which_the_first_neighbour_begins_counts_too(
+    tmp_path: Path,
+) -> None:
+    middle = 10 * PAGE - 100
+    lists = Lists(tmp_path, [100, middle, PIECE - middle])
+    file = Gate(lists)
+    cache = lists.cache(2 * PIECE, file, rate=FAST)
+    question = fetched(cache, [2, 1])
+    lists.check(cache, [1, 2])
+    assert sorted(file.began) == [0, 10 * PAGE]
     question.close()
     check_quiet(cache)
 
