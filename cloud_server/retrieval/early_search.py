@@ -6,6 +6,7 @@ Implements `Ticket`.
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future
+from contextlib import suppress
 
 from cloud_server.retrieval.corpus import MOST_PROVISIONAL, Vector
 from shared.protocol.messages import PublicPassage
@@ -29,7 +30,8 @@ class EarlySearch:
     def refine(self, vector: Vector) -> None:
         """Search near the text written so far, instead of near the question. Returns at once."""
         self._drop()
-        self._early = self._threads.submit(self._search, vector, MOST_PROVISIONAL)
+        with suppress(RuntimeError):  # no new thread, or the process ends: nothing is searched early
+            self._early = self._threads.submit(self._search, vector, MOST_PROVISIONAL)
 
     def provisional(self, most: int) -> list[PublicPassage]:
         """Return the early search's passages, but at most MOST_PROVISIONAL, once it is over; none after `close`. Raises
@@ -37,7 +39,10 @@ class EarlySearch:
         """
         if self._closed:
             return []
-        early = self._early = self._early or self._threads.submit(self._search, self._near, MOST_PROVISIONAL)
+        try:
+            early = self._early = self._early or self._threads.submit(self._search, self._near, MOST_PROVISIONAL)
+        except RuntimeError:  # as above
+            return []
         try:
             return early.result()[:most]
         except CancelledError:  # closed meanwhile

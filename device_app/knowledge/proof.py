@@ -35,6 +35,7 @@ _WHETHER = re.compile(
 _WHO = re.compile(r"\bwho(?:se|m)?\b", re.IGNORECASE)
 _ENDS_IN_DIGIT = re.compile(r"\d $")
 _GROUPS = re.compile(r"[A-Z]{0,4}\d+(?: \d+)*")
+_LEAST_DIGITS = 3  # of a group of a longer number; "12" may well follow another number
 _CLAUSE = re.compile(r"[,;:()–—]|\b(?:but|because|although|though|while)\b")
 
 
@@ -182,7 +183,7 @@ class Subject:
 def _is_cut_out(answer: str, text: str) -> bool:
     """Return whether the answer is a part of a number in groups, such as the last digits of an account's number."""
     groups = " ".join(answer.split()).rstrip(".")
-    if not _GROUPS.fullmatch(groups):
+    if not _GROUPS.fullmatch(groups) or sum(map(str.isdigit, groups)) < _LEAST_DIGITS:
         return False
     uses = list(re.finditer(rf"(?<!\w){re.escape(groups)}(?!\w)(?P<behind> \w{{0,9}}\d)?", text))
     return bool(uses) and all(use["behind"] or _ENDS_IN_DIGIT.search(text[: use.start()][-2:]) for use in uses)

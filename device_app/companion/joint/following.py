@@ -40,9 +40,10 @@ class FollowingShare:
     def _computed(self, position: int, computing: "Future[list[float]]") -> None:
         if computing.cancelled():
             return
-        if error := computing.exception():
+        try:
+            similarities, rows = computing.result(), self.weights.rows
+            log_odds = log_weight(similarities[:rows]) - log_weight(similarities[rows:])
+        except Exception as error:  # nothing else would end the wait for this weight
             self._on_weight(Broke(error if isinstance(error, JackdawError) else EngineError("the embedder has failed")))
             return
-        similarities, rows = computing.result(), self.weights.rows
-        log_odds = log_weight(similarities[:rows]) - log_weight(similarities[rows:])
         self._on_weight(Reweight(position, max(min(log_odds, 2 * MOST_LOG), -2 * MOST_LOG)))

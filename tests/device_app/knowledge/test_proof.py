@@ -56,6 +56,7 @@ KEYS = """hook | key | tag | spare is with
             "The IBAN of the choir is DE44 5001 0517.",
             "The IBAN of the choir is DE44 5001 0517.",
         ),
+        ("How many people came in 2024?", "12", "In 2024 12 people came.", "In 2024 12 people came."),
         ("When is the choir?", "19 March", "The choir is on 19 March 2026.", "The choir is on 19 March 2026."),
         ("Should the remote do teletext?", "No", "The remote. Um and no teletext.", "Um and no teletext."),
         ("Who has the spare of the bike shed key?", "nobody", KEYS, "3 | bike shed | yellow | nobody"),
