@@ -10,7 +10,7 @@ from shared.text import count_words
 from shared.types import StoredPassage
 
 CHAT = "Anna: The roof leaks again. It drips into the hall.\nTom: I can mend the roof on Friday.\nAnna: Fine."
-NOTE = "The roof was mended on Friday. The hall is dry and painted."
+NOTE = "The roof was repaired on Friday. The hall is dry and painted."
 
 
 def passage(text: str, *people: str) -> StoredPassage:
@@ -25,7 +25,7 @@ def test_what_is_near_is_quoted_in_its_order_with_who_said_it() -> None:
     assert quotes_of("What was said about the roof on Friday?", CHAT, NOTE) == [
         Quote(1, "Anna", "The roof leaks again."),
         Quote(1, "Tom", "I can mend the roof on Friday."),
-        Quote(2, "", "The roof was mended on Friday."),
+        Quote(2, "", "The roof was repaired on Friday."),
     ]
 
 
@@ -43,11 +43,11 @@ def test_nobody_says_what_merely_stands_behind_a_colon() -> None:
 
 def test_a_title_alone_is_not_quoted() -> None:
     note = StoredPassage(
-        1, "The roof, 3 May\nIt was mended on Friday.", 0, 1, None, 1, "The roof, 3 May", "note", None, (), "a.md"
+        1, "The roof, 3 May\nIt was repaired on Friday.", 0, 1, None, 1, "The roof, 3 May", "note", None, (), "a.md"
     )
     assert [
-        quote.sentence for quote in quotes.find("Was the roof mended on Friday 3 May?", [note], FakeEmbedder())
-    ] == ["It was mended on Friday."]
+        quote.sentence for quote in quotes.find("Was the roof repaired on Friday 3 May?", [note], FakeEmbedder())
+    ] == ["It was repaired on Friday."]
 
 
 def test_where_nothing_is_near_nothing_is_quoted() -> None:
