@@ -1,9 +1,9 @@
 """Reads clusters ahead of questions that will probably need them (TeleRAG, section 4.1).
 
 Reading ahead yields, between pieces, to reads that a question waits for; never evicts clusters that are pinned or were
-read for another question; and is limited to a rate and of low priority, as the model needs the processor. Clusters that
-follow one another in the file are read at once, as each read costs processor time. A cluster whose read fails here is
-read again on demand.
+read for another question; and is limited and of low priority, as the model needs the processors. Clusters that follow
+one another in the file are read at once, as each read costs processor time. A cluster whose read fails here is read
+again on demand.
 """
 
 import logging
@@ -17,9 +17,10 @@ from weakref import WeakSet, ref
 
 from shared.memory import available
 from shared.priority import be_nice
+from shared.processors import IdleProcessors
 from storage.coverage import Coverage, covered
 from storage.list_file import PAGE, ListFile
-from storage.pacing import Throughput, TokenBucket
+from storage.pacing import AheadPace, Throughput
 from storage.pressure import LOOK_S, limit
 from storage.residents import Neighbours, Resident, Residents
 
@@ -40,10 +41,13 @@ READERS: Final = 2
 PIECE: Final = 128 * PAGE
 """The most bytes that are read between two checks whether reading ahead has to yield, and of clusters read at once."""
 
-READ_COST: Final = 256_000
-"""Bytes that are charged for each read in addition to the bytes read, for the processor time that a read of any size
-costs.
+SHARE: Final = 0.025
+"""The share of one processor's time that reads take at most while none is idle. A model that computes on all of them
+loses about twice that, as its other threads wait for the interrupted one.
 """
+
+BURST_S: Final = 0.001
+"""Seconds of processor time that reads may take one after the other, after a pause."""
 
 
 class AheadReader:
@@ -57,8 +61,7 @@ class AheadReader:
         self.throughput = throughput
         self.changed, self.residents = changed, residents
         self._file = file
-        self._bucket = TokenBucket(rate, READERS * (PIECE + READ_COST))
-        self._granted, self._charged = PIECE, PIECE + READ_COST  # bytes, as if one piece had been read already
+        self._pace, self._idle = AheadPace(rate, READERS * PIECE, SHARE, BURST_S), IdleProcessors()
         self._questions: WeakSet[ReadAhead] = WeakSet()  # weak: a question that is not closed holds nothing
         self._victims: deque[int] = deque()
         self._threads = ThreadPoolExecutor(
@@ -69,10 +72,8 @@ class AheadReader:
 
     @property
     def rate(self) -> float:
-        """The expected throughput of reading ahead, in bytes a second. The limit counts reads of the mean size so far,
-        each with its READ_COST.
-        """
-        allowed, seen = self._bucket.rate * self._granted / self._charged, self.throughput.rate
+        """The expected throughput of reading ahead, in bytes a second."""
+        allowed, seen = self._pace.rate, self.throughput.rate
         return allowed if seen is None else min(allowed, seen)
 
     def begin(self, on_arrival: Callable[[int], None] | None = None) -> "ReadAhead":
@@ -185,7 +186,7 @@ class AheadReader:
                 size = min(PIECE, neighbours.length - done) if is_single else neighbours.length
                 if not self._may_go_on(residents, size):
                     return [done, *(0 for _ in residents[1:])]
-                read = 0
+                read, before = 0, time.thread_time()
                 try:
                     parts = [residents[0].memory[done : done + PIECE]] if is_single else neighbours.parts
                     self._file.read(parts, neighbours.first + done, size)
@@ -193,6 +194,7 @@ class AheadReader:
                 finally:
                     with self.changed:
                         self.throughput.end(read, time.monotonic())
+                        self._pace.spend(read, time.thread_time() - before)
                 done += size
         except BaseException as error:  # the waiting question gets the error
             failure = error.with_traceback(None)
@@ -216,14 +218,15 @@ class AheadReader:
                     for resident in residents:
                         self.residents.drop(resident)
                     return False
-                delay = None if self.demand_reads else self._bucket.take(size + READ_COST, time.monotonic())
+                delay = None if self.demand_reads else self._delay(size)
                 if delay == 0:
-                    self._granted += size
-                    self._charged += size + READ_COST
                     break
                 self.changed.wait(delay)
             self.throughput.begin(time.monotonic())
             return True
+
+    def _delay(self, size: int) -> float:
+        return self._pace.take(size, time.monotonic(), is_processor_idle=self._idle.count() >= 1)
 
 
 class ReadAhead:

@@ -111,6 +111,7 @@ def _searches(arguments: Namespace, folder: Path, around: Around, asked: Asked, 
     figures |= _codes(folder, around.blocks(passages, coded), asked.questions[:CODED_QUESTIONS], arguments.threads)
     step("halves against float32")
     figures["halves"] = halves(around.blocks(0, passages), asked.questions[:CODED_QUESTIONS])
+    figures["halves_real"] = halves([lambda: asked.passages], asked.questions[:CODED_QUESTIONS])
     figures["sweep"] = swept(around, asked.questions, room, quick)
     figures["memory"] = served(around, asked.texts, room, arguments)
     _ahead(figures, folder, asked, quick)

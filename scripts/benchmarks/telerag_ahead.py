@@ -149,7 +149,7 @@ def _replay_round(
         if mode:
             ticket, rest = _write(index, asked, mode, seconds, search), rest[1:]
         else:
-            started -= seconds  # nothing is read meanwhile, so that there is nothing to wait for
+            _until(started + seconds)
     ready = list(filter(is_ready, needed))
     asked_at = time.perf_counter()
     if ticket:

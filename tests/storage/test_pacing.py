@@ -1,10 +1,10 @@
-"""The rate limit of reading ahead always holds, and the disk's measured throughput counts overlapping reads once."""
+"""The limits of reading ahead always hold, and the disk's measured throughput counts overlapping reads once."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.pacing import Throughput, TokenBucket
+from storage.pacing import AheadPace, Throughput, TokenBucket
 
 RATE, BURST = 1000.0, 100.0
 
@@ -41,6 +41,52 @@ def test_more_than_the_burst_is_owed_afterwards() -> None:
     bucket = TokenBucket(RATE, BURST)
     assert bucket.take(300, 0.0) == 0
     assert bucket.take(100, 0.0) == pytest.approx(0.3)
+
+
+SHARE, SECONDS = 0.1, 0.01
+
+
+@given(st.lists(st.tuples(st.floats(0, 0.02), st.floats(0, 0.5)), min_size=1, max_size=40))
+def test_while_no_processor_is_idle_never_more_than_the_share_of_one_and_one_burst(
+    steps: list[tuple[float, float]],
+) -> None:
+    pace, now, spent = AheadPace(1e12, 1e12, SHARE, SECONDS), 0.0, 0.0
+    for seconds, pause in steps:
+        now += pause
+        while wait := pace.take(1, now, is_processor_idle=False):
+            assert wait > 0
+            now += wait
+        assert spent <= now * SHARE + SECONDS + 1e-6
+        pace.spend(1, seconds)
+        spent += seconds
+
+
+def test_an_idle_processor_is_free_and_leaves_no_debt() -> None:
+    pace = AheadPace(RATE, BURST, SHARE, SECONDS)
+    assert pace.take(50, 0.0, is_processor_idle=True) == 0
+    pace.spend(50, 60.0)
+    assert pace.rate == RATE
+    assert pace.take(50, 0.0, is_processor_idle=False) == 0
+    pace.spend(50, 0.03)
+    assert pace.take(1, 60.0, is_processor_idle=True) == 0
+
+
+def test_what_is_owed_of_a_processor_is_waited_for_before_any_bytes_are_taken() -> None:
+    pace = AheadPace(RATE, BURST, SHARE, SECONDS)
+    assert pace.take(50, 0.0, is_processor_idle=False) == 0
+    pace.spend(50, 0.03)
+    assert pace.take(50, 0.0, is_processor_idle=False) == pytest.approx(0.03 / SHARE)
+    assert pace.take(50, 0.0, is_processor_idle=True) == 0
+
+
+def test_the_expected_rate_is_the_lesser_limits() -> None:
+    pace = AheadPace(RATE, BURST, SHARE, SECONDS)
+    assert pace.rate == RATE
+    pace.take(10, 0.0, is_processor_idle=False)
+    pace.spend(10, 0.02)
+    assert pace.rate == pytest.approx(SHARE * 10 / 0.02)
+    pace.take(10, 60.0, is_processor_idle=True)
+    assert pace.rate == RATE
 
 
 def test_reads_side_by_side_are_one_stretch_of_time() -> None:

@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import StoreError
+from shared.processors import IdleProcessors
 from storage import cluster_cache, read_ahead
 from storage.cluster_cache import ClusterCache
 from storage.list_file import PAGE, ListFile
-from storage.read_ahead import NICE, PIECE, READ_COST, READERS, ReadAhead
+from storage.read_ahead import NICE, PIECE, READERS, SHARE, ReadAhead
 from tests.faults import until
 from tests.storage.clusters import Lists, check_nothing_is_held
 
@@ -294,19 +295,31 @@ def test_a_read_ahead_that_fails_fails_nobody_until_it_is_asked_for(tmp_path: Pa
 
 def test_the_rate_is_kept(tmp_path: Path) -> None:
     lists = Lists(tmp_path, [2 * PIECE] * 8)
-    cache = lists.cache(20 * PIECE, rate=40 * (PIECE + READ_COST))
+    cache = lists.cache(20 * PIECE, rate=40 * PIECE)
+    assert cache.ahead.rate == 40 * PIECE
     started = time.monotonic()
     fetched(cache, range(8)).close()
     assert time.monotonic() - started >= (16 - READERS) / 40
 
 
-def test_the_expected_rate_counts_what_each_read_costs(tmp_path: Path) -> None:
-    lists = Lists(tmp_path, [PIECE // 4] * 6)
-    cache = lists.cache(20 * PIECE, rate=10e6)  # less than a disk's
-    assert cache.ahead.rate == pytest.approx(10e6 * PIECE / (PIECE + READ_COST))
-    fetched(cache, range(6)).close()
-    # three reads: one as if it had been done already, and of three clusters each
-    assert cache.ahead.rate == pytest.approx(10e6 * 2.5 * PIECE / (2.5 * PIECE + 3 * READ_COST), rel=0.01)
+def test_while_no_processor_is_idle_reading_takes_its_share_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Busy(ListFile):
+        def read(self, parts: Sequence[memoryview], first: int, length: int) -> None:
+            until = time.thread_time() + 0.005
+            while time.thread_time() < until:
+                pass
+            super().read(parts, first, length)
+
+    lists = Lists(tmp_path, [PIECE] * 8)
+    file = Busy(lists.path, sum(map(len, lists.contents)))
+    cache = lists.cache(20 * PIECE, file, rate=FAST)
+    monkeypatch.setattr(IdleProcessors, "count", lambda _: 0.0)
+    started = time.monotonic()
+    fetched(cache, range(8)).close()
+    assert time.monotonic() - started >= (8 - READERS - 1) * 0.005 / SHARE
+    assert cache.ahead.rate <= SHARE * PIECE / 0.005
 
 
 def test_neighbours_in_the_file_are_read_at_once_as_far_as_a_piece_holds_them(tmp_path: Path) -> None:
