@@ -15,7 +15,6 @@ class PhoneSource:
     """
 
     name: str
-    allowed_at: str
     progress: str
     read_at: str | None
     failure: str
@@ -34,7 +33,7 @@ class PhoneSources:
     def allowed(self) -> list[PhoneSource]:
         """Return the sources that may be read."""
         rows = self.database.execute(
-            "SELECT name, allowed_at, progress, read_at, COALESCE(failure, '') FROM phone_sources ORDER BY name"
+            "SELECT name, progress, read_at, COALESCE(failure, '') FROM phone_sources ORDER BY name"
         )
         return [PhoneSource(*row) for row in rows]
 

@@ -42,11 +42,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A hand-over that saves money: target, tokens needed in the buffer, seconds to bridge, money saved, reason."""
+    """A hand-over that saves money: target, tokens needed in the buffer, money saved, reason."""
 
     target: Side
     buffer: int
-    handover_s: float
     saving: float
     reason: str
 
@@ -86,4 +85,4 @@ def plan_handover(terms: Terms, source: Side, written: int, waiting: int = 0) ->
         f"the {target} writes the rest for less: {saved}, and {buffer} buffered tokens hide "
         f"the {ready:.2f} s of its start"
     )
-    return Handover(target, buffer, ready, saving, reason)
+    return Handover(target, buffer, saving, reason)

@@ -40,7 +40,7 @@ TERMS = Terms(
 def test_a_dear_side_hands_over_to_a_cheap_one() -> None:
     handover = plan_handover(TERMS, "device", written=10)
     assert isinstance(handover, Handover)
-    assert (handover.target, handover.buffer, handover.handover_s) == ("server", 3, 0.5)
+    assert (handover.target, handover.buffer) == ("server", 3)
     # Of 90 tokens 4 are still written while the buffer fills; the prompt, the answer and those are read again; one
     # more is written while the source would resume.
     assert handover.saving == pytest.approx(9 * (90 - 4) - 0.1 * (60 + 4) - 10 * 1)
