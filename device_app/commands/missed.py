@@ -33,11 +33,11 @@ def missed(question: str = "") -> tuple[list[Notification], int]:
 
     The second value is the number left out because they hold one-time codes. Raises PhoneSilent.
     """
-    from device_app.system import phone
+    from device_app.system import phone, termux
 
-    if phone.find(_COMMAND) is None and not phone.is_phone():
+    if termux.find(_COMMAND) is None and not phone.is_phone():
         raise PhoneSilent(f"Notifications can be read only in Termux, on an Android phone, with {_COMMAND}.")
-    listed, reply = phone.call_json(_COMMAND, seconds=10.0)
+    listed, reply = termux.call_json(_COMMAND, seconds=10.0)
     if not isinstance(listed, list):
         raise PhoneSilent(f"The notifications cannot be read: {reply.problem or 'the phone prints no list'}.")
     return chosen(listed, question)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from device_app.system import phone, phone_files, services
+from device_app.system import phone, phone_files, services, termux
 from device_app.system.awake import holders
 from shared.errors import UsageError
 from storage.paths import Paths
@@ -48,17 +48,17 @@ def checked(environment: Mapping[str, str]) -> Iterator[tuple[Literal["ok", "war
 
 def state(environment: Mapping[str, str]) -> Iterator[Fact]:
     """Yield facts about Termux, its commands, and its permission for the shared storage."""
-    listed = phone.sources()
-    origin = phone.flavour(environment)
+    listed = termux.sources()
+    origin = termux.flavour(environment)
     version = environment.get("TERMUX_VERSION", "of an unknown version")
-    wrong = phone.mixed(environment, listed)
+    wrong = termux.mixed(environment, listed)
     remedy = "Install Termux and all its add-ons from F-Droid, or all from GitHub (see device_app/system/PHONE.md)"
     yield Fact("termux", wrong or f"Termux {version}{f', from {origin}' if origin else ''}", remedy if wrong else "")
-    missing = [name for name in NEEDED if phone.find(name) is None]
+    missing = [name for name in NEEDED if termux.find(name) is None]
     for package, names in _by_package(missing).items():
         yield Fact("commands", f"{', '.join(names)} missing", f"Run: pkg install {package}")
     if "termux-battery-status" not in missing:
-        _, reply = phone.call_json("termux-battery-status")
+        _, reply = termux.call_json("termux-battery-status")
         said, _, remedy = reply.problem.partition(". ")
         yield Fact("battery", said or f"termux-battery-status answers in {reply.ms:,.0f} ms", remedy)
     yield _storage(environment)

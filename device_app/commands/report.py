@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from device_app.commands.phone import ASKED, NEEDED
-from device_app.system import phone
+from device_app.system import phone, termux
 from models.threads import big_cores, threads
 from shared.errors import EngineError, JackdawError
 from shared.memory import available
@@ -78,10 +78,10 @@ def _platform(environment: Mapping[str, str]) -> dict[str, Any]:
     }
     if phone.is_phone(environment):
         for name, key in _PROPERTIES.items():
-            facts[name] = _plain(phone.call("getprop", key).printed.decode("utf-8", "replace").strip())
+            facts[name] = _plain(termux.call("getprop", key).printed.decode("utf-8", "replace").strip())
         facts["termux"] = _plain(environment.get("TERMUX_VERSION", ""))
-        facts["termux_from"] = phone.flavour(environment)
-        facts["apps"] = {_plain(source.app): _plain(source.installer) for source in phone.sources()}
+        facts["termux_from"] = termux.flavour(environment)
+        facts["apps"] = {_plain(source.app): _plain(source.installer) for source in termux.sources()}
     return facts
 
 
@@ -124,9 +124,9 @@ def _commands() -> dict[str, str]:
     """Say whether each of Termux's commands is installed and, for some, how many milliseconds it takes."""
     if not phone.is_phone():
         return {}
-    said = {name: "is there" if phone.find(name) else "is missing" for name in NEEDED}
-    for name in filter(phone.find, ASKED):
-        reply = phone.call(name)
+    said = {name: "is there" if termux.find(name) else "is missing" for name in NEEDED}
+    for name in filter(termux.find, ASKED):
+        reply = termux.call(name)
         said[name] = f"{'answers in' if reply.is_answer else 'fails after'} {reply.ms:,.0f} ms"
         if not reply.ms:
             said[name] = "is silent: it did not answer another check in time"

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from device_app.system import phone
+from device_app.system import phone, termux
 from shared.errors import NotWritable
 from storage.private import private_folder, to_be_written
 
 GRACE_S = 1.0
 """Seconds to wait before taking the lock: the screen is still on then, and most answers end sooner."""
 
-_WAIT_S = 2 * phone.SECONDS
+_WAIT_S = 2 * termux.SECONDS
 """Seconds to wait for another Jackdaw process that releases the lock."""
 
 
@@ -38,7 +38,7 @@ def awake(folder: Path) -> Iterator[None]:
         if not over.wait(GRACE_S):
             with suppress(NotWritable, OSError):  # a full disk: the phone may sleep, and the answer takes longer
                 mine.append(_take(folder))
-                answered.append(phone.call("termux-wake-lock", is_over=over.is_set).is_answer)
+                answered.append(termux.call("termux-wake-lock", is_over=over.is_set).is_answer)
 
     thread = threading.Thread(target=take, name="awake", daemon=True)
     thread.start()
@@ -48,7 +48,7 @@ def awake(folder: Path) -> Iterator[None]:
         over.set()
         thread.join()
         for held in mine:
-            _give_back(folder, held, phone.call if any(answered) else phone.send)
+            _give_back(folder, held, termux.call if any(answered) else termux.send)
 
 
 def clear_up(folder: Path) -> bool:
@@ -60,7 +60,7 @@ def clear_up(folder: Path) -> bool:
         for file in dead:
             file.unlink(missing_ok=True)
         if dead and not living:
-            phone.call("termux-wake-unlock")
+            termux.call("termux-wake-unlock")
         return bool(dead)
 
 

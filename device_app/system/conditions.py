@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import psutil
 
-from device_app.system import battery, phone
+from device_app.system import battery, termux
 from device_app.system.battery import Reading, Supply
 
 PACE_S = 0.5
@@ -63,7 +63,7 @@ class Sensors:
 
     def __init__(self) -> None:
         self._load = _LoadOfOthers()
-        self._is_phone = phone.find(_STATUS) is not None
+        self._is_phone = termux.find(_STATUS) is not None
 
     def read(self) -> Conditions:
         """Read all conditions except `quiet_s`. Takes a millisecond; on a phone up to two seconds."""
@@ -203,7 +203,7 @@ def _credible(value: float | None, least: float, most: float) -> float | None:
 def _phone() -> Conditions:
     """Return the conditions that `termux-battery-status` reports."""
     try:
-        said = msgspec.json.decode(phone.call(_STATUS, seconds=_TERMUX_S).printed, type=_Battery)
+        said = msgspec.json.decode(termux.call(_STATUS, seconds=_TERMUX_S).printed, type=_Battery)
     except (RecursionError, ValueError, msgspec.DecodeError):  # also where it prints nothing
         return Conditions()
     return Conditions(

@@ -8,7 +8,7 @@ import shlex
 import threading
 from collections.abc import Sequence
 
-from device_app.system import phone, services
+from device_app.system import phone, services, termux
 from shared.errors import UsageError
 from shared.printable import counted
 from storage.paths import HOME_VARIABLE
@@ -61,7 +61,7 @@ class Notice:
             self._thread = None
         if self._is_shown:
             self._is_shown = False
-            remove = phone.call if self._answers else phone.send  # the work does not wait for a command that hangs
+            remove = termux.call if self._answers else termux.send  # the work does not wait for a command that hangs
             remove("termux-notification-remove", self._name)
 
     def _run(self) -> None:
@@ -74,7 +74,7 @@ class Notice:
                 text, pause = self._text, EVERY_S
             if text != sent:
                 self._is_shown = True  # also if the command is killed: it may have been heard
-                reply = phone.call("termux-notification", *self._arguments(text), is_over=lambda: self._over)
+                reply = termux.call("termux-notification", *self._arguments(text), is_over=lambda: self._over)
                 self._answers = reply.is_answer
                 failures = 0 if reply.is_answer else failures + 1
                 sent = text

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from device_app.system import phone
+from device_app.system import phone, termux
 from shared.errors import NothingFound, PhoneSilent
 
 LISTEN: Final = "termux-dialog"
@@ -20,14 +20,14 @@ _MARKS = re.compile(r"\[\d+\]|[*_`#>|]|^\s*[-+•]\s+", re.MULTILINE)
 
 def have(command: str) -> None:
     """Raise PhoneSilent, with the next step for the person, if this device lacks the command."""
-    if phone.find(command) is None:
+    if termux.find(command) is None:
         needs = "Run: pkg install termux-api" if phone.is_phone() else "It works on an Android phone, in Termux"
         raise PhoneSilent(f"This device has no command for the phone's voice ({command}). {needs}.")
 
 
 def listen(title: str) -> str:
     """Return what a person says into the phone's dialog. Raises PhoneSilent; NothingFound if nothing was heard."""
-    said, reply = phone.call_json(LISTEN, "speech", "-t", title, seconds=LISTEN_S)
+    said, reply = termux.call_json(LISTEN, "speech", "-t", title, seconds=LISTEN_S)
     if not isinstance(said, dict):
         raise PhoneSilent(f"The phone did not listen: {reply.problem or f'{LISTEN} prints no answer'}.")
     text = said.get("text")
@@ -43,7 +43,7 @@ def read_aloud(text: str) -> None:
     from device_app.system.commands import MOST_GIVEN, output  # here, as few answers are spoken
 
     words = speakable(text).encode()[:MOST_GIVEN].decode(errors="ignore").encode()
-    path = phone.find(SPEAK)
+    path = termux.find(SPEAK)
     if not words or path is None:
         return
     try:

@@ -36,9 +36,9 @@ def asked(phone: Phone, gate: Path) -> Iterator[subprocess.Popen[str]]:
     phone.forget_calls()
     code = f"""
 from device_app.cli import main
-from device_app.system import phone
+from device_app.system import termux
 from tests.gated import gated_device
-phone.SECONDS = {MOST_S}
+termux.SECONDS = {MOST_S}
 main(gated_device)
 """
     with subprocess.Popen(

@@ -60,16 +60,16 @@ def fetch(source: Source, skip: int, most: int) -> Sequence[object]:
 
     Raises PhoneSilent with the next step for the person.
     """
-    from device_app.system import phone
+    from device_app.system import phone, termux
     from device_app.system.commands import MOST_BYTES
 
     arguments = ("-l", str(most), "-o", str(skip), *source.arguments) if source.is_paged else source.arguments
-    if phone.find(source.command) is None and not phone.is_phone():
+    if termux.find(source.command) is None and not phone.is_phone():
         raise PhoneSilent(
             f"The {source.name} can be read only in Termux, on an Android phone: there is no {source.command} on this "
             "device."
         )
-    listed, reply = phone.call_json(source.command, *arguments, seconds=SECONDS)
+    listed, reply = termux.call_json(source.command, *arguments, seconds=SECONDS)
     if source.is_paged and most > 1 and f"{MOST_BYTES:,} bytes" in reply.problem:  # long messages
         half = most // 2
         return [*fetch(source, skip + half, most - half), *fetch(source, skip, half)]

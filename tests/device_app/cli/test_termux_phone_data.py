@@ -108,7 +108,7 @@ def test_a_command_that_hangs_is_ended_and_read_again_later(
     phone: Phone, jackdaw: Jackdaw, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "SECONDS", 0.3)
-    monkeypatch.setattr("device_app.system.phone.SILENT_S", 0.0)  # each command is a process of its own
+    monkeypatch.setattr("device_app.system.termux.SILENT_S", 0.0)  # each command is a process of its own
     phone.goes_wrong(Wrong.HANGS, "termux-sms-list")
     done = jackdaw("phone", "sources", "allow", "messages", "--yes")
     assert done.code == 1

@@ -45,7 +45,7 @@ def test_a_sound_phone_is_said_to_be_sound(jackdaw: Any) -> None:
 def test_a_command_that_goes_wrong_deserves_a_look(
     jackdaw: Any, phone: Phone, monkeypatch: pytest.MonkeyPatch, how: Wrong, said: str
 ) -> None:
-    monkeypatch.setattr("device_app.system.phone.SECONDS", 0.1)
+    monkeypatch.setattr("device_app.system.termux.SECONDS", 0.1)
     phone.goes_wrong(how, "termux-battery-status")
     assert any(level == "warn" and said in text for level, text in findings(jackdaw, "phone"))
 
@@ -53,7 +53,7 @@ def test_a_command_that_goes_wrong_deserves_a_look(
 def test_the_report_says_which_command_is_silent(
     jackdaw: Any, phone: Phone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("device_app.system.phone.SECONDS", 0.1)
+    monkeypatch.setattr("device_app.system.termux.SECONDS", 0.1)
     phone.goes_wrong(Wrong.HANGS, "termux-battery-status")
     report = json.loads(jackdaw("doctor", "--to", str(tmp_path / "report.json"), "--json").out)
     assert report["commands"]["termux-battery-status"] == "is silent: it did not answer another check in time"

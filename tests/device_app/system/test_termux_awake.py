@@ -103,7 +103,7 @@ def test_what_a_kill_left_is_cleared_up(phone: Phone, folder: Path) -> None:
 def test_a_lock_that_goes_wrong_stops_nothing(
     phone: Phone, folder: Path, how: Wrong, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("device_app.system.phone.SECONDS", 0.1)
+    monkeypatch.setattr("device_app.system.termux.SECONDS", 0.1)
     phone.goes_wrong(how, *LOCK, *UNLOCK)
     with awake(folder):
         held(folder, 1)
@@ -113,7 +113,7 @@ def test_a_lock_that_goes_wrong_stops_nothing(
 def test_what_it_is_held_for_does_not_wait_for_a_lock_that_hangs(
     phone: Phone, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("device_app.system.phone.SECONDS", 20.0)
+    monkeypatch.setattr("device_app.system.termux.SECONDS", 20.0)
     phone.goes_wrong(Wrong.HANGS, *LOCK, *UNLOCK)
     with awake(folder):
         calls(phone, 1)

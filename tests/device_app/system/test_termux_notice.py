@@ -17,7 +17,7 @@ SHOW, REMOVE = "termux-notification", "termux-notification-remove"
 def _on_a_phone(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "AFTER_S", 0.0)
     monkeypatch.setattr(module, "EVERY_S", 0.01)
-    monkeypatch.setattr("device_app.system.phone.SECONDS", 0.5)
+    monkeypatch.setattr("device_app.system.termux.SECONDS", 0.5)
     phone.enter(monkeypatch)
 
 
@@ -64,7 +64,7 @@ def test_what_ends_soon_is_not_shown(phone: Phone, monkeypatch: pytest.MonkeyPat
 def test_a_command_that_goes_wrong_is_not_tried_for_ever(
     phone: Phone, how: Wrong, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("device_app.system.phone.SECONDS", 0.05)
+    monkeypatch.setattr("device_app.system.termux.SECONDS", 0.05)
     phone.goes_wrong(how, SHOW)
     with Notice("x", "X", ()) as notice:
         for number in range(100):

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from device_app.system import phone as phones
-from device_app.system.phone import Reply, Source
+from device_app.system import termux
+from device_app.system.termux import Reply, Source
 from tests.termux import Phone, Wrong, battery, ended
 
 
@@ -43,27 +44,27 @@ def test_a_command_that_goes_wrong_is_named_with_what_to_do(
     phone: Phone, monkeypatch: pytest.MonkeyPatch, how: Wrong, said: str
 ) -> None:
     phone.enter(monkeypatch)
-    value, reply = phones.call_json("termux-battery-status")
+    value, reply = termux.call_json("termux-battery-status")
     assert (value, reply.problem) == (battery(), "")
     phone.goes_wrong(how, "termux-battery-status")
-    value, reply = phones.call_json("termux-battery-status", seconds=0.2)
+    value, reply = termux.call_json("termux-battery-status", seconds=0.2)
     assert value is None
     assert said in reply.problem
 
 
 def test_a_command_that_timed_out_is_not_waited_for_again_soon(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     phone.enter(monkeypatch)
-    monkeypatch.setattr(phones, "SECONDS", 0.2)
+    monkeypatch.setattr(termux, "SECONDS", 0.2)
     phone.goes_wrong(Wrong.HANGS, "termux-wake-lock")
-    said = [phones.call("termux-wake-lock").problem for _ in range(3)]
+    said = [termux.call("termux-wake-lock").problem for _ in range(3)]
     assert "did not answer within 0.2 seconds" in said[0]
     assert said == said[:1] * 3
     assert len(phone.calls()) == 1
-    monkeypatch.setattr(phones, "SECONDS", 60.0)
-    assert phones.call("termux-volume").is_answer  # others are asked
-    monkeypatch.setattr(phones, "SILENT_S", 0.0)  # later
+    monkeypatch.setattr(termux, "SECONDS", 60.0)
+    assert termux.call("termux-volume").is_answer  # others are asked
+    monkeypatch.setattr(termux, "SILENT_S", 0.0)  # later
     phone.answers("termux-wake-lock", "")
-    assert phones.call("termux-wake-lock").is_answer
+    assert termux.call("termux-wake-lock").is_answer
 
 
 def test_a_command_that_answers_late_once_is_asked_again(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,12 +72,12 @@ def test_a_command_that_answers_late_once_is_asked_again(phone: Phone, monkeypat
     phone is unplugged.
     """
     phone.enter(monkeypatch)
-    monkeypatch.setattr(phones, "SECONDS", 60.0)
-    assert phones.call("termux-battery-status").is_answer
+    monkeypatch.setattr(termux, "SECONDS", 60.0)
+    assert termux.call("termux-battery-status").is_answer
     phone.goes_wrong(Wrong.HANGS, "termux-battery-status")
-    assert phones.call("termux-battery-status", seconds=0.2).problem
+    assert termux.call("termux-battery-status", seconds=0.2).problem
     phone.answers("termux-battery-status", battery(3))
-    assert b'"percentage": 3' in phones.call("termux-battery-status").printed
+    assert b'"percentage": 3' in termux.call("termux-battery-status").printed
 
 
 def test_a_command_that_waited_for_others_in_vain_is_not_taken_for_silent(
@@ -87,29 +88,29 @@ def test_a_command_that_waited_for_others_in_vain_is_not_taken_for_silent(
     names = ("termux-dialog", "termux-sms-list")  # as many as run at a time
     phone.goes_wrong(Wrong.HANGS, *names)
     threads = [
-        threading.Thread(target=phones.call, args=(name,), kwargs={"seconds": 600, "is_over": over.is_set})
+        threading.Thread(target=termux.call, args=(name,), kwargs={"seconds": 600, "is_over": over.is_set})
         for name in names
     ]
     for thread in threads:
         thread.start()
     while len(phone.calls()) < 2:
         time.sleep(0.005)
-    reply = phones.call("termux-battery-status", seconds=0.2)
+    reply = termux.call("termux-battery-status", seconds=0.2)
     over.set()
     for thread in threads:
         thread.join(60)
     assert phone.calls("termux-battery-status") == []
     assert "other commands" in reply.problem
-    assert phones.call("termux-battery-status", seconds=60).is_answer
+    assert termux.call("termux-battery-status", seconds=60).is_answer
 
 
 def test_a_person_who_says_nothing_is_asked_again(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     phone.enter(monkeypatch)
-    monkeypatch.setattr(phones, "SECONDS", 0.1)
+    monkeypatch.setattr(termux, "SECONDS", 0.1)
     phone.goes_wrong(Wrong.HANGS, "termux-dialog")
-    assert phones.call("termux-dialog", "speech", seconds=0.3).problem
+    assert termux.call("termux-dialog", "speech", seconds=0.3).problem
     phone.answers("termux-dialog", "{}")
-    assert phones.call("termux-dialog", "speech", seconds=60).is_answer
+    assert termux.call("termux-dialog", "speech", seconds=60).is_answer
 
 
 def test_a_call_ends_once_it_is_over_also_while_it_waits_for_others(
@@ -122,7 +123,7 @@ def test_a_call_ends_once_it_is_over_also_while_it_waits_for_others(
     replies: list[Reply] = []
 
     def call(name: str) -> None:
-        replies.append(phones.call(name, seconds=600, is_over=over.is_set))
+        replies.append(termux.call(name, seconds=600, is_over=over.is_set))
 
     threads = [threading.Thread(target=call, args=(name,)) for name in names]
     for thread in threads:
@@ -134,18 +135,18 @@ def test_a_call_ends_once_it_is_over_also_while_it_waits_for_others(
         thread.join(60)
     assert [reply.problem.partition(" was ")[2] for reply in replies] == ["ended before it answered"] * 3
     phone.answers("termux-volume", "")
-    assert phones.call("termux-volume", seconds=60).is_answer  # it was not silent
+    assert termux.call("termux-volume", seconds=60).is_answer  # it was not silent
 
 
 def test_a_command_that_is_sent_is_not_waited_for_and_ends_all_the_same(
     phone: Phone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     phone.enter(monkeypatch)
-    monkeypatch.setattr(phones, "SECONDS", 3.0)
+    monkeypatch.setattr(termux, "SECONDS", 3.0)
     process = tmp_path / "process"
     phone.script("termux-wake-unlock", f"echo $$ > {process}.new; mv {process}.new {process}; exec sleep 600")
     began = time.monotonic()
-    phones.send("termux-wake-unlock")
+    termux.send("termux-wake-unlock")
     assert time.monotonic() - began < 3
     while not process.exists():
         time.sleep(0.005)
@@ -155,14 +156,14 @@ def test_a_command_that_is_sent_is_not_waited_for_and_ends_all_the_same(
 def test_an_answer_nested_too_deeply_is_no_answer(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     phone.enter(monkeypatch)
     phone.answers("termux-battery-status", "[" * 1_900 + '"error"')
-    _, reply = phones.call_json("termux-battery-status")
+    _, reply = termux.call_json("termux-battery-status")
     assert "prints no valid answer" in reply.problem
 
 
 def test_commands_are_found_without_a_path(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     phone.enter(monkeypatch)
     monkeypatch.setenv("PATH", "/nowhere")
-    assert phones.find("termux-wake-lock") == str(phone.bin / "termux-wake-lock")
+    assert termux.find("termux-wake-lock") == str(phone.bin / "termux-wake-lock")
 
 
 @pytest.mark.parametrize(
@@ -183,21 +184,21 @@ def test_commands_are_found_without_a_path(phone: Phone, monkeypatch: pytest.Mon
 )
 def test_a_mix_of_places_is_noticed(version: str, release: str, listed: dict[str, str], wrong: str) -> None:
     environment = {"TERMUX_VERSION": version, "TERMUX_APK_RELEASE": release}
-    said = phones.mixed(environment, [Source(app, installer) for app, installer in listed.items()])
+    said = termux.mixed(environment, [Source(app, installer) for app, installer in listed.items()])
     assert wrong in said
     assert bool(wrong) == bool(said)
 
 
 def test_where_the_apps_are_from_is_read(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     phone.enter(monkeypatch)
-    assert phones.sources() == [
+    assert termux.sources() == [
         Source("com.termux", "org.fdroid.fdroid"),
         Source("com.termux.api", "org.fdroid.fdroid"),
     ]
     phone.answers("pm", "package:com.termux  installer=null\nnonsense\n")
-    assert phones.sources() == [Source("com.termux", "")]
+    assert termux.sources() == [Source("com.termux", "")]
     phone.goes_wrong(Wrong.MISSING, "pm")
-    assert phones.sources() == []
+    assert termux.sources() == []
 
 
 def test_a_denied_storage_is_told_from_a_missing_file(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
