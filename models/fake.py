@@ -34,7 +34,10 @@ class FakeEngine:
         sequences: int = 4,
         asks: bool = False,
         abstention: AbstentionThreshold | None = None,
+        shouts: bool = False,
     ) -> None:
+        """`shouts`: it writes its answers in capitals."""
+        self._shouts = shouts
         self._info = EngineInfo(
             model="fake",
             model_hash="fake",
@@ -190,7 +193,8 @@ class FakeEngine:
         self._cells.append(sequence, tokens)
         self.computed += len(tokens)
         logits: Logits = np.random.default_rng(list(states[-1])).random(VOCABULARY, np.float32)
-        logits[_next(self._cells.tokens(sequence))] += 20
+        likeliest = _next(self._cells.tokens(sequence))
+        logits[bytes([likeliest]).upper()[0] if self._shouts and likeliest < END else likeliest] += 20
         return logits
 
     def _row(self, sequence: int) -> int:

@@ -8,6 +8,12 @@ with the answer of the side that began it. `difference.NAME` has means of paired
 over the requests: `moved_over_worse` (the required limit: its `low` above −.02), `better_over_worse`. `bound` is the
 share of moved answers whose quality lies between the two sides', equation 6 as printed, and `not_below` the share at
 least as good as the lesser of the two.
+
+As only quality is measured, answers to several requests are decoded in one pass, each in a row (engine sequence) of its
+own, and both sides compute at once. A row's logits differ by up to 1 from those of the same tokens decoded alone, as
+those of a prefilled token do, since sums are rounded in another way: near ties are decided otherwise, on both sides
+alike. Where a side gets the tokens that its own answer begins with, the handed-over answer is its own, and is not
+computed.
 """
 
 import json
@@ -15,35 +21,46 @@ import math
 import statistics
 import tempfile
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource
 from models.catalog import find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder
+from models.engine import Engine, Logits
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.quantize import Quantisation, requantise
-from models.sampling import SamplingSettings
+from models.sampling import SamplingSettings, sample
 from scripts.benchmarks.percache_replay import paired
 from scripts.benchmarks.percache_users import f1, rouge_l, users
 from scripts.datasets.retrieval_sets import lines
 from scripts.datasets.stores import filled, retriever_over
 from scripts.places import CannotRun, step, weights
 from shared.ending import ended, spelled
-from shared.errors import ContextFull
-from shared.prompt import Prompt, passage_text, turn
-from shared.trace import Trace
+from shared.prompt import passage_text, turn
 
 WORSE: Quantisation = "q4_0"
 ANSWERS, QUICK_ANSWERS = 240, 12
 LEAST_TOKENS, MOST_TOKENS, PASSAGES = 20, 96, 2
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+OTHER: Final = {"better": "worse", "worse": "better"}
+
+GROUP: Final = 4
+"""The number of requests whose answers are decoded together. More would make each pass attend to more states."""
+
+ROWS: Final = GROUP * len(SHARES)
+"""The number of engine sequences of a side."""
+
+CONTEXT: Final = 8192
+MOST_PROMPT: Final = CONTEXT // GROUP - (1 + len(SHARES)) * MOST_TOKENS
+"""The most tokens of a request; longer requests are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +100,29 @@ def run(arguments: Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         worse = Path(place) / f"{WORSE}.gguf"
         requantise(better, worse, WORSE, threads=arguments.threads)
-        sides = {"better": _opened(better, arguments.threads), "worse": _opened(worse, arguments.threads)}
-        for request in _requests(arguments.data, Path(place), embedder, most):
-            if len(answered) == most:
+        threads = max(1, arguments.threads // 2)
+        sides = {"better": _opened(better, threads), "worse": _opened(worse, threads)}
+        for some in answers(_requests(arguments.data, Path(place), embedder, most), sides):
+            answered += some
+            step(f"answer {len(answered)} of {most}")
+            if len(answered) >= most:
                 break
-            with suppress(ContextFull):
-                if answer := _answered(request, sides):
-                    answered.append(answer)
-                    step(f"answer {len(answered)} of {most}")
         for side in sides.values():
             side.engine.close()
     if not answered:
         raise CannotRun(f"no answer has {LEAST_TOKENS} tokens.")
-    return {"handover": figures(answered)}
+    return {"handover": figures(answered[:most])}
+
+
+def answers(requests: Iterable[Request], sides: Mapping[str, LocalSource]) -> Iterator[list[Answered]]:
+    """Yield the answers to the requests, up to `GROUP` of them at a time, in order; each side has `ROWS` sequences.
+
+    Requests of more than `MOST_PROMPT` tokens, and those to which a side's own answer has fewer than `LEAST_TOKENS`,
+    are left out.
+    """
+    coming = iter(requests)
+    while group := list(islice(coming, GROUP)):
+        yield _answered(group, sides)
 
 
 def figures(answered: Sequence[Answered]) -> dict[str, Any]:
@@ -139,7 +166,7 @@ def figures(answered: Sequence[Answered]) -> dict[str, Any]:
 
 
 def _opened(path: Path, threads: int) -> LocalSource:
-    engine = LlamaCppEngine(LlamaModel(path), threads=threads)
+    engine = LlamaCppEngine(LlamaModel(path), context=CONTEXT, sequences=ROWS, threads=threads)
     return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
 
 
@@ -171,27 +198,82 @@ def _questions(data: Path, place: Path, embedder: OnnxEmbedder, most: int) -> It
             yield Request("\n".join([*map(passage_text, passages), text]), reference)
 
 
-def _answered(request: Request, sides: dict[str, LocalSource]) -> Answered | None:
-    """Return the request's answers; None if a side's own has fewer than LEAST_TOKENS tokens."""
-    prompt = turn(request.text, sides["better"].template)
-    own = {name: _tokens(side, prompt, ()) for name, side in sides.items()}
-    if min(map(len, own.values())) < LEAST_TOKENS:
-        return None
-    moved: dict[str, list[Moved]] = {}
-    for begins, finishes in (("better", "worse"), ("worse", "better")):
-        for share in SHARES:
-            accepted = own[begins][: math.ceil(share * len(own[begins]))]
-            whole = [*accepted, *_tokens(sides[finishes], prompt, accepted)]
-            text = _text(sides[finishes], whole)
-            moved.setdefault(finishes, []).append(Moved(text, _text(sides[begins], own[begins])))
-    return Answered(request.reference, {name: _text(sides[name], tokens) for name, tokens in own.items()}, moved)
+def _answered(group: Sequence[Request], sides: Mapping[str, LocalSource]) -> list[Answered]:
+    """Return the answers to at most `GROUP` requests; `answers` says which are left out. Both sides compute at once."""
+    better = sides["better"]
+    read = [better.tokens(turn(request.text, better.template).tail) for request in group]
+    prompts = {place * len(SHARES): tokens for place, tokens in enumerate(read) if len(tokens) <= MOST_PROMPT}
+    with ThreadPoolExecutor(len(sides)) as pool:
+        drawn = pool.map(lambda side: _own(side.engine, prompts), sides.values())
+        own = dict(zip(sides, drawn, strict=True))
+        long = [row for row in prompts if min(len(answer[row]) for answer in own.values()) >= LEAST_TOKENS]
+
+        def finished(side: str) -> dict[int, list[int]]:
+            pairs = {row: (own[OTHER[side]][row], own[side][row]) for row in long}
+            return _moved(sides[side].engine, pairs)
+
+        wholes = dict(zip(sides, pool.map(finished, sides), strict=True))
+    for side in sides.values():
+        for row in range(ROWS):
+            side.engine.clear(row)
+    answered = []
+    for row in long:
+        texts = {name: _text(sides[name], answer[row]) for name, answer in own.items()}
+        moved = {
+            name: [Moved(_text(sides[name], some[at]), texts[OTHER[name]]) for at in range(row, row + len(SHARES))]
+            for name, some in wholes.items()
+        }
+        answered.append(Answered(group[row // len(SHARES)].reference, texts, moved))
+    return answered
 
 
-def _tokens(side: LocalSource, prompt: Prompt, accepted: Sequence[int]) -> list[int]:
-    """Return the tokens that an engine generates after the accepted ones."""
-    stream = side.go_on(prompt, accepted, SamplingSettings(), max_tokens=MOST_TOKENS, trace=Trace())
-    with closing(stream):
-        return list(stream)
+def _own(engine: Engine, prompts: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    """Return the engine's answer to each row's prompt. Afterwards the rows hold the prompts."""
+    drawn: dict[int, list[int]] = {row: [] for row in prompts}
+    _go_on(engine, {row: engine.prefill(row, prompt) for row, prompt in prompts.items()}, drawn)
+    for row, prompt in prompts.items():
+        engine.rollback(row, engine.length(row) - len(prompt))
+    return drawn
+
+
+def _moved(engine: Engine, pairs: Mapping[int, tuple[list[int], list[int]]]) -> dict[int, list[int]]:
+    """Return the answers that another side began and the engine finished, after each of `SHARES` of its tokens.
+
+    `pairs` has the other side's answer and the engine's own, by the row that holds the prompt; its result for the first
+    share is at that row, for the others at the rows after it.
+    """
+    wholes: dict[int, list[int]] = {}
+    logits: dict[int, Logits] = {}
+    for first, (theirs, own) in pairs.items():
+        held, read = first, 0
+        for row, share in enumerate(SHARES, first):
+            count = math.ceil(share * len(theirs))
+            if theirs[:count] == own[:count]:
+                wholes[row] = own
+                continue
+            if row != held:
+                engine.fork(held, row)
+            logits[row] = engine.prefill(row, theirs[read:count])
+            wholes[row] = theirs[:count]
+            held, read = row, count
+    _go_on(engine, logits, wholes)
+    return wholes
+
+
+def _go_on(engine: Engine, logits: Mapping[int, Logits], answers: Mapping[int, list[int]]) -> None:
+    """Append the likeliest tokens to the answers, all rows in one pass, until each has ended or has `MOST_TOKENS`.
+
+    `logits` are those after each row's tokens; answers of other rows stay as they are.
+    """
+    while logits:
+        drawn: dict[int, int] = {}
+        for row, last in logits.items():
+            token = sample(last, SamplingSettings())
+            if not engine.is_end(token):
+                answers[row].append(token)
+                if len(answers[row]) < MOST_TOKENS:
+                    drawn[row] = token
+        logits = engine.decode(drawn) if drawn else {}
 
 
 def _text(side: LocalSource, tokens: Sequence[int]) -> str:
