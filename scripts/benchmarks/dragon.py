@@ -67,7 +67,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         figures |= _over_link(over_link, arguments, folder, sizes, embedder, load)
     text = data / "wikitext2" / "text.txt"
     if text.is_file() and {"perplexity", "weights"} & set(parts):
-        engine = device_engine(folder, arguments.threads, dragon_perplexity.ROWS)
+        engine = device_engine(folder, arguments.threads)
         if "perplexity" in parts:
             figures["perplexity"] = dragon_perplexity.measure(text, engine, embedder, sizes.windows)
         if "weights" in parts:

@@ -3,9 +3,11 @@
 A window of text is a question and its continuation; its passages are the nearest pieces of the same text from other
 places, by the product's embedder. Ranks 1, 3, 5 … are on the device, 2, 4, 6 … on the server. Each passage is
 in a prompt of its own, and the prompts' distributions are mixed with the product's weights, within a side and between
-the sides. The paper's baselines read their passages in
-one prompt, best first: `crcg_device` and `crcg_cloud` those of one side, `drcg_text` those of both, as many as its
-budget has room for.
+the sides. The paper's baselines read their passages in one prompt, best first: `crcg_device` and `crcg_cloud` those of
+one side, `drcg_text` those of both, as many as its budget has room for.
+
+As the text is given, each prompt is read alone, many tokens in a pass, with the logits after each. They are rounded in
+another way than those of tokens that are drawn one by one.
 """
 
 import math
@@ -17,7 +19,8 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from models.engine import Embedder, Engine, Logits
+from models.decoder import log_probability
+from models.engine import Embedder, Engine
 from scripts.places import step
 from shared.aggregation.weights import device_share, log_weight, row_weights
 from shared.side import Side
@@ -34,8 +37,6 @@ window.
 """
 
 COUNTS: Final = (0, 1, 2, 4, 8, 16)
-ROWS: Final = 17
-"""The number of engine sequences that the benchmark needs."""
 
 PROMPT_PASSAGES: Final = 4
 """The most passages in one prompt: 256 tokens, the paper's budget."""
@@ -142,7 +143,7 @@ def table(pieces: Sequence[Predicted]) -> dict[str, Any]:
 
 
 def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dict[str, Any]:
-    """Return the table of perplexities over `windows` windows spread over the text; `engine` has `ROWS` sequences."""
+    """Return the table of perplexities over `windows` windows spread over the text."""
     corpus = Corpus.of(text, engine, embedder)
     tokens = corpus.tokens
     stride = max(1, (len(tokens) - WINDOW_TOKENS) // windows)
@@ -191,19 +192,13 @@ def _logs(engine: Engine, passages: Sequence[Sequence[int]], question: Sequence[
     """Return the log probabilities of the window's remaining tokens after each passage and the question, shape
     (passages, tokens).
     """
-    if len(passages) > ROWS:
-        return np.concatenate([_logs(engine, part, question, rest) for part in (passages[:ROWS], passages[ROWS:])])
-    rows: dict[int, Logits] = {}
-    for row in range(ROWS):
-        engine.clear(row)
-    for row, passage in enumerate(passages):
-        rows[row] = engine.prefill(row, [*passage, *question])
     logs = np.empty((len(passages), len(rest)))
-    for place, token in enumerate(rest):
-        for row, logits in rows.items():
-            highest = float(logits.max())
-            total = np.exp(logits - np.float32(highest)).sum(dtype=np.float64)
-            logs[row, place] = float(logits[token]) - highest - math.log(total)
-        if place + 1 < len(rest):
-            rows = engine.decode(dict.fromkeys(rows, token))
+    *read, _ = rest
+    most = engine.info.verifies
+    for row, passage in enumerate(passages):
+        engine.clear(0)
+        logits = [engine.prefill(0, [*passage, *question])]
+        for start in range(0, len(read), most):
+            logits += engine.verify({0: read[start : start + most]})[0]
+        logs[row] = [log_probability(last, token) for last, token in zip(logits, rest, strict=True)]
     return logs

@@ -16,8 +16,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from models.fake import FakeEngine
-from scripts.benchmarks import dragon, dragon_scheduled, dragon_sync
+from models.decoder import log_probability
+from models.fake import FakeEmbedder, FakeEngine
+from scripts.benchmarks import dragon, dragon_perplexity, dragon_scheduled, dragon_sync
 from scripts.benchmarks.dragon_answer import WAYS, FirstArm, TimedAnswer
 from scripts.benchmarks.dragon_first import beside
 from scripts.benchmarks.dragon_line import Lines, Way
@@ -106,6 +107,29 @@ def test_what_the_paper_compares_with_reads_as_much_as_its_budget_has_room_for(
     for count, read in passages.items():
         expected = math.exp(-float(logs[read].mean()))
         assert perplexity_of_prompts([window], arm, count) == pytest.approx(expected)
+
+
+def test_the_perplexity_of_a_text_is_that_of_its_tokens_one_after_the_other(tmp_path: Path) -> None:
+    engine, embedder, text = FakeEngine(), FakeEmbedder(), tmp_path / "text.txt"
+    text.write_text(
+        "".join(f"Heron {number} stands in pond {number % 7}.\n" for number in range(150)), encoding="utf-8"
+    )
+    table = dragon_perplexity.measure(text, engine, embedder, 2)
+    corpus = dragon_perplexity.Corpus.of(text, engine, embedder)
+    taken = dragon_perplexity.WINDOW_TOKENS
+    logs: dict[str, list[float]] = {"0": [], "1": []}
+    for start in (0, (len(corpus.tokens) - taken) // 2):
+        window = corpus.tokens[start : start + taken]
+        question = bytes(window[: dragon_perplexity.QUESTION_TOKENS]).decode()
+        [(nearest, _)] = corpus.nearest(embedder.embed([question])[0], start, start + taken, 1)
+        for count, passage in {"0": [], "1": nearest}.items():
+            for place in range(dragon_perplexity.QUESTION_TOKENS, taken):
+                engine.clear(1)
+                logits = engine.prefill(1, [*passage, *window[:place]])
+                logs[count].append(log_probability(logits, window[place]))
+    for count, some in logs.items():
+        expected = math.exp(-statistics.mean(some))
+        assert table["device"][count] == table["crcg_device"][count] == pytest.approx(expected, abs=5e-4)
 
 
 def test_a_part_that_the_benchmark_does_not_have_is_named(tmp_path: Path) -> None:
