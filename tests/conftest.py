@@ -2,6 +2,7 @@
 
 import codecs
 import fcntl
+import gc
 import os
 import pty
 import re
@@ -41,6 +42,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_report_header() -> str:
     """Print which Python the tests of the simulated phone use."""
     return said_of_python()
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave out the collected tests and what they imported, which stay until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
