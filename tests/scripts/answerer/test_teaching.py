@@ -1,7 +1,8 @@
-"""The whole training of an adapter, with small generated data, few tokens and the real model."""
+"""The whole training of an adapter, with small generated data, few tokens and two layers of the real model."""
 
 from argparse import Namespace
-from functools import partial
+from copy import deepcopy
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ pytest.importorskip("gguf", reason="needs the train extra")
 from models.adapter import fitting
 from models.catalog import Weights, find
 from scripts.answerer import teaching
-from scripts.answerer.llama import from_gguf
+from scripts.answerer.llama import Llama, from_gguf
 from scripts.answerer.recipe import USED, Recipe
 from scripts.answerer.training import Trainer
 from scripts.benchmarks import answers
@@ -37,10 +38,16 @@ def test_folders_become_an_adapter_with_its_card_and_once_only(
         measured.append(arguments)
         return FIGURES
 
+    @cache
+    def shallow(*given: Any) -> Llama:
+        # A processor without instructions for bfloat16 takes ten times as long in it.
+        model = from_gguf(*given).float()
+        model.blk = model.blk[:2]
+        return model
+
     monkeypatch.setattr(teaching, "weights", lambda *_: Weights(weights))
     monkeypatch.setattr(teaching, "Trainer", partial(Trainer, compiled=False))
-    # A processor without instructions for bfloat16 takes ten times as long in it.
-    monkeypatch.setattr(teaching, "from_gguf", lambda *given: from_gguf(*given).float())
+    monkeypatch.setattr(teaching, "from_gguf", lambda *given: deepcopy(shallow(*given)))
     monkeypatch.setattr(answers, "run", run)
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "")  # put back afterwards
     data, room = made_data.folders(tmp_path / "data"), tmp_path / "room"
