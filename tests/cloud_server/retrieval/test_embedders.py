@@ -102,7 +102,7 @@ def test_an_index_of_another_model_is_asked_with_that_model(
 
 
 @pytest.mark.torch
-@pytest.mark.timeout(900)  # three pools, whose processes each import torch
+@pytest.mark.timeout(900)  # two pools, whose processes each import torch
 @pytest.mark.filterwarnings("default")
 def test_several_processes_make_the_same_index_and_none_is_left_whatever_ends_it(
     model: Path, builder: Make, source: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -127,17 +127,20 @@ def test_several_processes_make_the_same_index_and_none_is_left_whatever_ends_it
         raise KeyboardInterrupt
 
     several = builder(embedder)
-    for error, on_progress in ((EngineError, kills), (KeyboardInterrupt, stops)):
-        several.on_progress, progress = on_progress, list[int]()
-        with pytest.raises(error), in_processes(embedder):
-            several.build([facts])
-        assert progress == sorted(set(progress))
-        assert IndexCorpus(tmp_path / "index", embedder.fingerprint).search(question, 5) == alone
-        assert not pool()
-    several.on_progress = lambda _: None
-    with in_processes(embedder):
+    several.on_progress, progress = kills, list[int]()
+    with pytest.raises(EngineError), in_processes(embedder):
+        several.build([facts])
+    assert progress == sorted(set(progress))
+    assert IndexCorpus(tmp_path / "index", embedder.fingerprint).search(question, 5) == alone
+    assert not pool()
+    with pytest.raises(KeyboardInterrupt), in_processes(embedder):
+        several.on_progress = lambda _: None
         report = several.build([facts])
-    assert (report.total, report.kept > 0) == (24, True)
+        assert (report.total, report.kept > 0) == (24, True)
+        assert pool()
+        several.on_progress = stops
+        several.build([source("more.jsonl", numbered(8, "further"))])
+    assert not pool()
     again = IndexCorpus(tmp_path / "index", embedder.fingerprint).search(question, 5)
     assert [passage.text for passage in again] == [passage.text for passage in alone]
     for hit, same in zip(again, alone, strict=True):
