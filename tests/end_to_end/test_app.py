@@ -24,8 +24,8 @@ def test_a_person_asks_reads_the_badge_and_leaves(terminal: Callable[..., Any], 
     (tmp_path / "data" / "weights").symlink_to(weights)
     environment = os.environ | {
         "JACKDAW_HOME": str(tmp_path),
-        "JACKDAW_MODEL_THREADS": "2",
-        "JACKDAW_EMBEDDER_THREADS": "2",
+        "JACKDAW_MODEL_THREADS": "1",
+        "JACKDAW_EMBEDDER_THREADS": "1",
         "PYTHONPATH": str(ROOT),
     }
     life = ROOT / "scripts" / "sample_life" / "mail"

@@ -37,7 +37,7 @@ class Person:
     def __init__(self, home: Path, weights: Path) -> None:
         (home / "data").mkdir(parents=True)
         (home / "data" / "weights").symlink_to(weights)
-        self.environment = {**os.environ, "JACKDAW_HOME": str(home), "JACKDAW_MODEL_THREADS": "2"}
+        self.environment = {**os.environ, "JACKDAW_HOME": str(home), "JACKDAW_MODEL_THREADS": "1"}
 
     def says(self, *arguments: str, text: str = "") -> tuple[int, Any]:
         done = subprocess.run(

@@ -76,8 +76,8 @@ def home(tmp_path: Path, weights: Path) -> Home:
         "HOME": str(folder),
         "TMPDIR": str(tmp_path / "tmp"),
         "PYTHONPATH": str(ROOT),
-        "JACKDAW_MODEL_THREADS": "2",
-        "JACKDAW_EMBEDDER_THREADS": "2",
+        "JACKDAW_MODEL_THREADS": "1",
+        "JACKDAW_EMBEDDER_THREADS": "1",
     }
     process = subprocess.run([*PROGRAM, "paths", "--json"], env=environment, check=True, capture_output=True)
     paths = json.loads(process.stdout)

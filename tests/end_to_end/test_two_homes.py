@@ -40,7 +40,7 @@ class ServerHome(Home):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.environment["JACKDAW_SERVER_MODEL_THREADS"] = "2"
+        self.environment["JACKDAW_SERVER_MODEL_THREADS"] = "1"
         self._started: list[subprocess.Popen[str]] = []
 
     def command(self, *arguments: str) -> list[str]:

@@ -36,7 +36,7 @@ def folder(weights: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def embedder(folder: Path) -> OnnxEmbedder:
-    return OnnxEmbedder(folder, threads=2)
+    return OnnxEmbedder(folder, threads=1)
 
 
 @pytest.mark.weights

@@ -32,7 +32,7 @@ def compared(small: Path, large: Path, count: int) -> Iterator[tuple[float, bool
     """Yield for each token of the small model's text its lead over the second likeliest, and whether the large model
     agrees.
     """
-    engines = [LlamaCppEngine(LlamaModel(path), context=256, threads=2, kv_type="q8_0") for path in (small, large)]
+    engines = [LlamaCppEngine(LlamaModel(path), context=256, threads=1, kv_type="q8_0") for path in (small, large)]
     tokens = engines[0].tokenize(PROMPT, special=True)
     expected, logits = (engine.prefill(0, tokens) for engine in engines)
     for _ in range(count):
@@ -168,7 +168,7 @@ def test_the_shape_of_360m_writes_what_the_default_model_writes(weights: Path, t
 def test_at_four_times_the_width_the_logits_are_the_same_to_the_bit(weights: Path, tmp_path: Path) -> None:
     small, large = weights / "smollm2-135m-instruct.q8_0.gguf", tmp_path / "large.gguf"
     inflate(small, large, Shape(2304, 36, 12, 1536, 30), "wide", no_progress)
-    engines = [LlamaCppEngine(LlamaModel(path), context=256, threads=2, kv_type="q8_0") for path in (small, large)]
+    engines = [LlamaCppEngine(LlamaModel(path), context=256, threads=1, kv_type="q8_0") for path in (small, large)]
     tokens = engines[0].tokenize(PROMPT, special=True)
     expected, logits = (engine.prefill(0, tokens) for engine in engines)
     for _ in range(24):

@@ -31,7 +31,7 @@ TEXTS = (
 @pytest.fixture(scope="module")
 def engine(weights: Path) -> Iterator[LlamaCppEngine]:
     model = LlamaModel(weights / "smollm2-135m-instruct.q8_0.gguf")
-    engine = LlamaCppEngine(model, context=1024, sequences=3, threads=2, kv_type="q8_0")
+    engine = LlamaCppEngine(model, context=1024, sequences=3, threads=1, kv_type="q8_0")
     yield engine
     engine.close()
 

@@ -135,7 +135,7 @@ def test_what_is_right_in_a_side_branch_costs_no_pass() -> None:
 @pytest.mark.parametrize("temperature", [pytest.param(0.0, marks=pytest.mark.long), 0.7])
 def test_the_real_model_writes_the_same_with_the_same_states(weights: Path, temperature: float) -> None:
     model = LlamaModel(weights / "smollm2-135m-instruct.q8_0.gguf")
-    engine = LlamaTreeEngine(model, context=256, sequences=1, threads=2, kv_type="q8_0", branches=3)
+    engine = LlamaTreeEngine(model, context=256, sequences=1, threads=1, kv_type="q8_0", branches=3)
     read = engine.tokenize("The ferry to Bergen leaves on Friday. The ferry to Oslo leaves on Sunday. The ferry")
     rule = SamplingSettings(temperature=temperature, seed=5)
     expected, _ = written(engine, None, rule, 14, read)

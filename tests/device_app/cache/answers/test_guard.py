@@ -135,7 +135,7 @@ def test_a_question_that_counts_from_today_asks_something_else_tomorrow(question
 @pytest.mark.long
 @pytest.mark.weights
 def test_with_real_similarities_near_misses_are_refused_and_paraphrases_served(weights: Path) -> None:
-    embedder = OnnxEmbedder(weights / "all-minilm-l6-v2", threads=2)
+    embedder = OnnxEmbedder(weights / "all-minilm-l6-v2", threads=1)
 
     figures = benchmark.measure([], benchmark.near_misses(), embedder, 0.85)
 
