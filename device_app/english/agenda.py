@@ -142,6 +142,8 @@ def _asked(text: str, window: Window | None, today: date, *, is_asked: bool) -> 
     if not slots or "other" in kinds or inside - _INSIDE - {""}:
         return None
     subject = _subject(slots, runs) if runs else ""
+    if subject.endswith((" or", " and")):
+        return None  # of "this week or next", only the first days were understood
     if subject and any(slot.text.startswith("deadline") for slot in slots):
         return None  # of all deadlines, the calendar may lack this one
     ask = (

@@ -40,7 +40,9 @@ _SKIPPED: Final = frozenset(
 
 _NEWS: Final = re.compile(
     r"(?:what(?:['’]?s| is)|(?:is there )?any(?:thing)?) (?:new|news)(?: in my files)?"
-    r"|(?:(?:my|the|all|new|any) )*(?:files|documents)",
+    r"|(?:(?:my|the|all|new|any) )*(?:files|documents)"
+    r"|(?:have|did) (?:i|we) miss(?:ed)? (?:any|some)thing|what (?:have|did) (?:i|we) miss(?:ed)?"
+    r"|what (?:came|has come|has arrived|arrived|was added|has been added|got added|turned up)(?: in)?",
     re.IGNORECASE,
 )
 """Matches a question for everything of a period, without the words for the period: "What is new (since Monday)?"."""
@@ -206,6 +208,7 @@ def _unsaid_kind(slots: Sequence[Slot], parts: Mapping[str, str]) -> str:
         (not parts and kinds >= {"get", "i"} and not is_noted, "mail"),
         (bool(kinds & {"send", "write"}) and "me" in kinds and not has_people and "who" not in kinds, "mail"),
         (is_noted and is_single and not parts.keys() & {"who", "to", "with"}, "note"),
+        (not parts and kinds >= {"i"} and bool(texts & _WRITTEN_DOWN), "note"),
     )
     return next((kind for is_so, kind in readings if is_so), "")
 
@@ -231,6 +234,9 @@ def _roles(slots: Sequence[Slot]) -> dict[str, str] | None:
 def _role(slots: Sequence[Slot], place: int) -> str:
     """Return the role of the name or topic at that place by the words beside it; "" if they do not say."""
     befores = [slot for slot in slots[:place] if slot.text not in _SKIPPED]
+    behind = slots[place + 1 :]
+    if behind and behind[0].text == "in" and any(each.kind == "named" for each in behind):
+        return ""  # a word of a title: "which mail has roof in the subject"
     before, earlier = (*reversed(befores), _NOTHING, _NOTHING)[:2]
     after = next((slot.kind for slot in slots[place + 1 :] if slot.kind not in _PASSED), "")
     kinds = {slot.kind for slot in slots}
@@ -268,6 +274,9 @@ def _is_of_no_name(name: str, today: date) -> bool:
 
 _WORDS: Final = Vocabulary.load("documents")
 _NEWS_OF: Final = frozenset(["news", "any word"])
+_WRITTEN_DOWN: Final = frozenset(
+    ["write down", "wrote down", "written down", "note down", "noted down", "jot down", "jotted down"]
+)
 _BY_MAIL: Final = frozenset(["mailed", "emailed", "e-mailed", "mail", "email", "forward", "forwarded"])
 _OF_ADDRESS: Final = frozenset(["", "mail", "of", "may", "filler"])
 _JOINS: Final = frozenset(["in", "at", "for", "of", "the", "a", "an", "my", "our"])

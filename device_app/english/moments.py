@@ -41,6 +41,7 @@ _FEAST = re.compile(r"\b(?:christmas|easter|good friday|halloween|new year|valen
 _TURN = re.compile(r"\b(?:next|last|previous|coming|upcoming)\b")
 _OPENS: Final = (
     (re.compile(r"\b(?:until|till|til|before)\b|(?<=days |eeks |nths |long )to\b"), "until"),
+    (re.compile(r"\bin (?=how many (?:days|weeks|months|nights|sleeps)\b)"), "until"),
     (re.compile(r"\bsince\b"), "since"),
 )
 """Words before a day that are removed first, as `periods` would read them as part of the period."""

@@ -34,6 +34,10 @@ _TO_IT: Final = re.compile(
 
 _TO_YOU: Final = re.compile(r"\b(?:you|your|yours|yourself|u|ur|jackdaw)\b")
 _OWNED: Final = re.compile(r"\b(?:my|our) (?:own |private |personal |last |old |whole )*([\w'-]+)")
+_THIS: Final = re.compile(r"\b(?:this|my (?:data|information|privacy))\b(?! (?:is )?\w*day\b)")
+"""Matches words for the program and for what it has read, which only some topics are about: "is this private?"."""
+
+_OF_THIS: Final = frozenset(["private", "offline", "who are you", "languages", "which model", "files safe"])
 _OF_ITSELF: Final = frozenset(["help", "examples", "joke", "version", "which model", "not in files"])
 """Topics about the program even if the question does not address it."""
 
@@ -91,7 +95,11 @@ def _about_it(said: str) -> str | None:
     asked = _first(_ABOUT, kinds)
     if "device" in kinds and not _TO_YOU.search(said):
         return None  # "how do I reset my phone"
-    is_to_it = _TO_IT.search(said) or (asked in _OF_ITSELF and "thing" not in kinds)
+    is_to_it = (
+        _TO_IT.search(said)
+        or (asked in _OF_ITSELF and "thing" not in kinds)
+        or (asked in _OF_THIS and _THIS.search(said))
+    )
     if not asked or not is_to_it or "" in kinds or not {*_OWNED.findall(said)} <= _THINGS:
         return None
     return _SAME.get(asked, asked)

@@ -16,7 +16,7 @@ from device_app.everyday import agenda_wording as wording
 from device_app.everyday.agenda_items import item
 from device_app.everyday.agenda_times import has_begun, is_in_part, to_come
 from device_app.everyday.agenda_wording import Citations
-from device_app.everyday.mentions import is_mentioned_after
+from device_app.everyday.mentions import has_words, is_mentioned_after
 from device_app.everyday.rule import Asked, Ruled
 from shared.printable import counted
 from storage.events import EventStore, StoredEvent
@@ -292,4 +292,4 @@ class _Answering:
             return True
         people = (name for each in stored.people for name in (each, self.people.name(each)))
         words = terms(plain(" ".join((stored.title, stored.event.place, *people))))
-        return set(self.question.words) <= set(map(stemmed, words))
+        return has_words(set(map(stemmed, words)), self.question.words)

@@ -43,6 +43,10 @@ _MOST_QUOTED, _MOST_DAYS, _MOST_SPEAKERS = 400, 4, 4
 _IS_STATEMENT = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|be)\b")
 """Matches a verb, which distinguishes a whole sentence, such as "the baby is here", from a single content word."""
 
+_PRESENT: Final = {"was": "is", "were": "are", "had": "have", "would": "will", "could": "can", "there": "here"}
+_ASKED = re.compile(r" (?P<asks>who|what|when|where|how|which) (?P<subject>.+) (?P<is>is|are|can|will) ")
+"""Matches a question in reported speech, with its verb behind the subject."""
+
 
 @dataclass(frozen=True, slots=True)
 class MessageItem(Item):
@@ -94,7 +98,7 @@ class HearsayRule:
         speakers = speech.speakers(self._written(reading, meant))
         held = list(self._messages(what, words, asked))
         if len(words) == 1 and _IS_STATEMENT.search(what):
-            held = [each for each in held if _verbatim(what) in _verbatim(each.text)]
+            held = [each for each in held if _is_verbatim(what, each.text)]
         messages = [each for each in held if _is_in(each, period) and (not speakers or each.speaker in speakers)]
         if reading.asks == "what":
             messages += self._replies(held, speakers)
@@ -182,9 +186,19 @@ def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_M
 
 
 def _verbatim(text: str) -> str:
-    """Return a text for word-for-word comparison: its words in lower case, without articles, a space around each."""
-    words = [word for word in re.findall(r"\w+", text.lower()) if word not in ("the", "a", "an")]
-    return f" {' '.join(words)} "
+    """Return a text for word-for-word comparison: its words in lower case, without articles, a space around each.
+
+    Verbs of reported speech are put into the present: "the tiles were there" becomes " tiles are here ".
+    """
+    words = (word for word in re.findall(r"\w+", text.lower()) if word not in ("the", "a", "an"))
+    return f" {' '.join(_PRESENT.get(word, word) for word in words)} "
+
+
+def _is_verbatim(what: str, message: str) -> bool:
+    """Return whether a message holds a statement word for word, or as a question: "where the charger is"."""
+    said, held = _verbatim(what), _verbatim(message)
+    asked = _ASKED.fullmatch(said)
+    return said in held or (asked is not None and f" {asked['asks']} {asked['is']} {asked['subject']} " in held)
 
 
 def _held(words: Sequence[str]) -> set[str]:

@@ -1,8 +1,8 @@
-"""Searches the store by keywords for texts about a subject that are dated after a day."""
+"""Says whether texts are about a subject: by the stems of its words, or by keywords in the store."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
 
 _WRITTEN: Final = ("mail", "note", "chat")
+_LEAST_BEGINNING: Final = 5
+"""The fewest letters with which a word may stand for a longer one: "physio" for "physiotherapy"."""
+
+
+def has_words(held: Set[str], words: Sequence[str]) -> bool:
+    """Return whether the stems `held` have all stems `words`, or longer ones that begin with them."""
+    return all(
+        word in held or (len(word) >= _LEAST_BEGINNING and any(stem.startswith(word) for stem in held))
+        for word in words
+    )
 
 
 def is_mentioned_after(store: KnowledgeStore, words: Sequence[str], day: date) -> bool:

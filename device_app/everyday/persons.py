@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,13 +34,21 @@ _DESCRIBING: Final = 3
 _FIRST_MESSAGES: Final = 2
 """How many of a person's first chat messages are quoted, as introductions, if no line describes the person."""
 
+_MONTHS: Final = "|".join(calendar.month_name[1:])
 _PHONE: Final = re.compile(r"(?<![\w.,-])\+?\(?\d(?!\d{3}-\d\d-\d\d)[\d ()/-]{4,}\d(?![\w])")
 _MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\w")
+_DATE: Final = rf"\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?(?:{_MONTHS})|(?:{_MONTHS}) \d|\d{{4}}-\d\d-\d\d"
 _FULL_NAME: Final = r"\b(?:[A-Z]\w+|Dr\.?|Mr\.?|Mrs\.?|Ms\.?) [A-Z]\w+"
 _OWN: Final = frozenset(["note", "table", "data", "event"])
 """The kinds of documents that the person writes: "builder" in them means somebody whom the person knows."""
 
-_ASKED: Final = {"who": "who", "phone": "telephone number", "mail": "e-mail address", "reach": "how to reach"}
+_ASKED: Final = {
+    "who": "who",
+    "phone": "telephone number",
+    "mail": "e-mail address",
+    "reach": "how to reach",
+    "birthday": "birthday",
+}
 _DESCRIBES: Final = (
     r"{name}[^,:(]{{0,12}}(?:, (?:the |our |my |his |her |a |an )?[a-z]|\s?\((?![\d@]))",
     r"(?:the |our |my )[a-z]+,? {name}",
@@ -82,9 +91,11 @@ class Persons:
             return None
         people = self.people.directory.meant(question.name)
         card = _card(question, people)
+        if question.ask == "name":
+            return noted(_whole_name(card), several(question.name, people)) if naming.is_full(card.name) else None
         lines = list(self._lines(question, people, asked))[:_MOST_LINES]
         either = (*card.addresses, *card.numbers)
-        known = {"phone": card.numbers, "mail": card.addresses, "reach": either, "who": ()}[question.ask]
+        known = {"phone": card.numbers, "mail": card.addresses, "reach": either}.get(question.ask, ())
         if not lines and not known:
             return None
         what = _ASKED[question.ask]
@@ -156,6 +167,10 @@ def _card(question: PersonQuestion, people: Sequence[Person]) -> PersonItem:
     return PersonItem(naming.shown(name), tuple(addresses), tuple(numbers))
 
 
+def _whole_name(card: PersonItem) -> Ruled:
+    return Ruled(f"{safe_line(card.name)}.", f"whole name · {safe_line(card.name)}", (card,))
+
+
 def _counts(people: Sequence[Person]) -> Iterator[str]:
     """Yield in how many documents of each kind the given people are named: "8 mails"."""
     counts: dict[str, int] = {}
@@ -211,6 +226,9 @@ def _score(line: str, words: Sequence[str], question: PersonQuestion, passage: S
     held = naming.words(line)
     if not set(words) <= set(held):
         return 0
+    if question.ask == "birthday":
+        birth = rf"{_name(words)}(?:['’]s)?\b.{{0,12}}\b(?:birthday|born)\b.{{0,12}}\b(?:{_DATE})"
+        return 2 if re.search(birth, line, re.IGNORECASE) else 0
     if question.ask != "who":
         patterns = {"phone": (_PHONE,), "mail": (_MAIL,)}.get(question.ask, (_PHONE, _MAIL))
         return 2 if any(pattern.search(line) for pattern in patterns) else 0

@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
-from device_app.english import listing
-from device_app.english.following import is_follow_up
+from device_app.english import listing, rewording
+from device_app.english.following import is_bare_follow_up, is_follow_up
 from device_app.english.query import parse
 
 if TYPE_CHECKING:
     from device_app.english.query import Query
+    from device_app.knowledge.known_people import KnownPeople
     from shared.types import StoredPassage
     from storage.knowledge import FileState
 
@@ -112,13 +113,25 @@ class Everyday:
     """Answers a question by the first of its rules that understands the question."""
 
     rules: Sequence[Rule]
+    people: KnownPeople | None = None
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return the answer of the first rule that understands the question; None if none does. Raises StoreError."""
+        """Return the answer of the first rule that understands the question as it is worded, or else put more plainly.
+
+        Return None if no rule does. Raises StoreError.
+        """
         today = asked.now.date()
         if asked.before and (whole := listing.following(asked.text, asked.before, today)):
             asked = replace(asked, query=parse(whole, today), before="")
-        follows = asked.is_follow_up
+        if (ruled := self._as_worded(asked)) or is_bare_follow_up(asked.text):
+            return ruled
+        is_name = self.people.directory.is_part_of_name if self.people else lambda _: False
+        plain = rewording.plain(asked.text, is_name)
+        is_plain = not plain or plain == asked.text
+        return None if is_plain else self._as_worded(replace(asked, query=replace(asked.query, text=plain)))
+
+    def _as_worded(self, asked: Asked) -> Ruled | None:
+        follows = asked.is_follow_up and bool(asked.before or is_bare_follow_up(asked.text))
         for rule in self.rules:
             if follows and rule.stands_alone:
                 continue

@@ -26,4 +26,4 @@ def everyday(store: KnowledgeStore, people: KnownPeople) -> Everyday:
     """Return the rules over this store and the people in it."""
     agenda, *of_files = (rule(store, people) for rule in (Agenda, Days, Listing, HearsayRule, Persons))
     rules = (Clock(), Arithmetic(), agenda, Tables(store), *of_files)
-    return Everyday((Talk(store, partial(examples, store, people, Everyday(rules))), *rules))
+    return Everyday((Talk(store, partial(examples, store, people, Everyday(rules))), *rules), people)

@@ -22,7 +22,11 @@ _WRITTEN = re.compile(r"\b(?:wrote|written|writes?|mailed|emailed|texted|message
 """Matches words that ask for mails or messages: a row may name their people, but does not contain them."""
 
 _IS_IN = re.compile(r"^\W*what(?: is|'s) in\b")
-_NUMBER_OF_ONE = re.compile(r"\b(?:number|count) of (?:the|my|our|a) (?P<noun>[^\W\d_]+)")
+_NUMBER_OF_ONE = re.compile(
+    r"(?:\b(?:number|count) of (?:(?:the|my|our|an?|dr|mr|mrs|ms)\b\.? )+|^what(?:'?s| is) the number of )"
+    r"(?P<noun>[^\W\d_]+)"
+)
+_WHO_IS_THAT = re.compile(r"\bwho(?:'?s| is| was) (?:that|this|he|she|it)\W*$")
 _LASTS = re.compile(r"\bhow long\b.*\blast\W*$")
 _WHOM_PAID = re.compile(r"\bwhom? (?:did|do|have|had) (?:we|i|you|they) (?:pay|paid)\b")
 _BOUGHT_WHERE = re.compile(r"\bwhere\b.*\b(?:buy|bought|purchased?)\b")
@@ -34,7 +38,7 @@ def is_misread(aligned: Alignment) -> bool:
         guard(aligned)
         for guard in (
             _counts_other_things, _names_state, _pays_itself, _asks_for_birthday, _asks_for_number, _asks_for_speed,
-            _asks_how_long, _is_other_container, _asks_for_other_party, _asks_for_mail,
+            _asks_who_it_is, _asks_how_long, _is_other_container, _asks_for_other_party, _asks_for_mail,
         )
     )  # fmt: skip
 
@@ -106,6 +110,11 @@ def _asks_for_speed(aligned: Alignment) -> bool:
     words = aligned.words
     is_quick = any({words.forms[place] for place in each.places} & QUICK for each in words.superlatives)
     return is_quick and "time" not in words.forms and bool(aligned.columns.in_sense("distance"))
+
+
+def _asks_who_it_is(aligned: Alignment) -> bool:
+    """Return whether the question names somebody and asks who that is: "Bruno Gherlani, who is that?"."""
+    return bool(_WHO_IS_THAT.search(aligned.words.text))
 
 
 def _asks_how_long(aligned: Alignment) -> bool:

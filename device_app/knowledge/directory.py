@@ -83,6 +83,10 @@ class Directory:
         people = self.called(said) or self._addressed(said) or self.called(self._corrected(said))
         return people if len(people) <= _MOST_MEANT else []
 
+    def is_part_of_name(self, word: str) -> bool:
+        """Return whether a word in lower case is the name of somebody, or a word of a name."""
+        return word in self._name_words
+
     def partly(self, name: str, kinds: Sequence[str]) -> list[Person]:
         """Return the people who share a word with a description such as "the rowing club"; [] if more than two do."""
         typed = set(naming.words(_AROUND.sub("", name.strip())))

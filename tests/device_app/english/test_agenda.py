@@ -81,6 +81,7 @@ def test_questions_about_an_agenda(question: str, ask: str, words: str) -> None:
         "What is the weather tomorrow?",
         "When is the next one?",
         "Is it on Friday?",
+        "Is the book club this week or next?",
         "What is on the shopping list?",
         "What is on the roof?",
         "How many people came on Friday?",

@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 from device_app.english.politeness import bare
 from device_app.english.slots import Slot, Vocabulary, normal
 
-NAMES = ("about", "agenda", "days", "documents", "hearsay", "moments", "persons", "sums", "talk")
+NAMES = (
+    "about",
+    "agenda",
+    "days",
+    "documents",
+    "frames",
+    "hearsay",
+    "moments",
+    "persons",
+    "rewording",
+    "sums",
+    "talk",
+)
 WORDS = Vocabulary({"how many": "many", "mails": "mail", "from": "from", "in": "filler", "called it": "named"})
 
 

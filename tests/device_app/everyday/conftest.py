@@ -39,6 +39,7 @@ CHAT = (
     ("2026-10-03T10:01:00", "Runa Fjelde", "No hurry."),
     ("2026-10-09T09:00:00", "Runa Fjelde", "The cat has a new dose, two tablets."),
     ("2026-10-09T09:05:00", "Petra", "Orange in the morning, I will remember."),
+    ("2026-10-09T09:06:00", "Petra", "Where is the ladder? The parcels are here."),
 )
 
 

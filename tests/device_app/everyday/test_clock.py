@@ -11,6 +11,7 @@ ANSWERS = {
     "What time is it in Tokyo right now?": "It is 02:00 in Tokyo, Saturday 21 November 2026.",
     "how long until noon": "18 hours and 0 minutes until noon.",
     "how long until midnight": "6 hours and 0 minutes until midnight.",
+    "in how many days is the 1st of january": "42 days until Friday 1 January 2027, 6 weeks.",
     "how many days until christmas": "35 days until Friday 25 December 2026, 5 weeks.",
     "how many days since 1 November 2026": "19 days since Sunday 1 November 2026, 2 weeks and 5 days.",
     "how many days between 1 May 2026 and 8 May 2026": "7 days from Friday 1 May 2026 to Friday 8 May 2026, 1 week.",

@@ -9,6 +9,9 @@ ANSWERS = {
     "when did i tell Petra about the new dose": "9 October 2026: [1]\n> Runa Fjelde: The cat has a new dose",
     "Did Petra say anything about the drill?": "Yes.\n\nPetra, 3 October 2026: [1]\n> Petra: I lent your drill",
     "has anybody mentioned the new dose": "Yes.\n\nRuna Fjelde, 9 October 2026: [1]\n> Runa Fjelde: The cat",
+    "which of us asked where the ladder was": "Petra, 9 October 2026: [1]\n> Petra: Where is the ladder?",
+    "when did petra say the parcels were there": "9 October 2026: [1]\n> Petra: Where is the ladder? The parcels",
+    "i can't remember who it was that brought up the new dose": "Runa Fjelde, 9 October 2026: [1]\n> Runa Fjelde: The",
     "Who told me about the drill?": "Petra, 3 October 2026: [1]\n> Petra: I lent your drill",
 }
 
@@ -31,6 +34,7 @@ def test_answers(ask: Ask, question: str) -> None:
         "Did Petra mention the drill is broken?",
         "When did Zorblax say he lent the drill?",
         "Who told me about the weather?",
+        "When did Petra say the parcels were lost?",
         "When does Petra come back?",
         "When the drill was asked for, who said he lent it?",
         "Who told me about the dose?",  # only the person said it

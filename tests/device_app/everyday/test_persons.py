@@ -19,9 +19,12 @@ ANSWERS: dict[str, tuple[str, list[str]]] = {
     "Who is Petra?": ("who · Petra", ["Petra · 2 days of chat", "> Petra: I lent your drill to Wim"]),
     "how can I reach Rick Moen by mail?": ("e-mail address · Rick Moen", ["rick@moen.example"]),
     "who's Petra to me?": ("who · Petra", ["Petra · 2 days of chat"]),
+    "what's ricks surname": ("whole name · Rick Moen", ["Rick Moen."]),
+    "i forgot, what is anna's last name": ("whole name · Anna Holt", ["Anna Holt."]),
     "Anna Holt's email address please": ("e-mail address · Anna Holt", ["anna@holt.example"]),
 }
 NUMBERS = "Numbers\n\nKatja Sirk, plumber: 555 0126\n\nDr Marussig, vet: 555 0163\n\nEmergency vet at night: 555 0199\n"
+BIRTHDAYS = "Bruno Kos, birthday on 3 May\n"
 
 
 @pytest.mark.parametrize("question", ANSWERS)
@@ -45,11 +48,14 @@ def test_answers(ask: Ask, question: str) -> None:
         ("who is our plumber?", ["Katja Sirk, plumber"]),
         ("who's the vet?", ["Dr Marussig, vet"]),
         ("who is the baker?", []),
+        ("when is Bruno's birthday", ["Bruno Kos, birthday on 3 May"]),
+        ("when is Katja's birthday", []),
+        ("what is the plumber called", ["Katja Sirk, plumber"]),
         ("who is at night?", []),
     ],
 )
 def test_lines_of_files_are_quoted(tmp_path: Path, question: str, parts: list[str]) -> None:
-    (tmp_path / "numbers.txt").write_text(NUMBERS)
+    (tmp_path / "numbers.txt").write_text(f"{NUMBERS}\n{BIRTHDAYS}")
     store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
     Ingestion(store, FakeEmbedder()).run([tmp_path / "numbers.txt"])
     ruled = Persons(store, known_people(store.database)).answer(Asked(parse(question, NOW.date()), NOW))
@@ -67,6 +73,7 @@ def test_lines_of_files_are_quoted(tmp_path: Path, question: str, parts: list[st
         "who is the author of the book on walls",
         "What does Petra do for a living?",
         "how old is Petra",
+        "where does the last name Moen come from",
     ],
 )
 def test_what_is_no_question_for_a_person(question: str) -> None:

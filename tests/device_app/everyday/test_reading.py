@@ -19,6 +19,7 @@ UNDERSTOOD: dict[str, tuple[str, ...]] = {
         "I need every email Rick Moen has sent",
         "from Rick Moen, how many emails?",
         "emials form Rick Moen plz",
+        "no clue which emails rick moen sent me, could you check",
         "any mail by Rick Moen?",
     ),
     "mails · from “rick smith”": ("mails from Rick Smith",),
@@ -55,6 +56,12 @@ UNDERSTOOD: dict[str, tuple[str, ...]] = {
         "my files since October",
     ),
     "who sent most · mails · that you received": ("who writes to me most often", "from whom do I get the most mail?"),
+    "documents · from 16 November 2026 to 20 November 2026": (
+        "have i missed anything this week",
+        "what came in this week?",
+    ),
+    "notes · in September 2026": ("what did i write down in september",),
+    "mail · with the subject “Winter plans”": ("which mail has winter plans in the subject",),
     "what was done · Saturday 14 November 2026": (
         "what went on on 14 November?",
         "14 november: what did I do",

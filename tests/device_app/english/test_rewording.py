@@ -1,0 +1,66 @@
+"""Putting a question more plainly."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.english.rewording import plain
+
+NAMES = frozenset({"zoran", "hrovat", "jonas", "katja"})
+
+PLAIN = {
+    # The sentence around a question.
+    "sorry, any idea when the book club is, i keep forgetting": "when the book club is",
+    "i've completely forgotten who the plumber is": "who the plumber is",
+    "not sure if there's a mail from Anna": "is there a mail from Anna",
+    "just need to know whether i'm free on the 24th": "am i free on the 24th",
+    "can you check if i have anything on sunday": "do i have anything on sunday",
+    "could you find out if Zoran sent me a bill": "did Zoran sent me a bill",
+    "could i have the phone number of the vet please": "the phone number of the vet",
+    "I'm trying to remember with whom I was on 3 May": "with whom I was on 3 May",
+    "jog my memory: what time is the opening?": "what time is the opening",
+    # Words in short, and words that ask for nothing.
+    "whats on tmrw": "whats on tomorrow",
+    "gimme the msgs from anna": "give me the messages from anna",
+    "what time is it in tokyo rn": "what time is it in tokyo",
+    "a mail from toni, i think it was in may": "a mail from toni, in may",
+    # Names without the apostrophe of their genitive; Jonas is a name.
+    "hrovats number": "hrovat's number",
+    "mums birthday": "mum's birthday",
+    "jonas mails": "jonas mails",
+    "cats food": "cats food",
+    # The subject before the question.
+    "the book club, when is it": "when is the book club",
+    "bruno gherlani who is that": "who is bruno gherlani",
+    "book club - when": "when is book club",
+    "the vet, what's her number": "what's the vet's number",
+    # A word of a title.
+    "which mail has roof in the subject": "which mail with the subject roof",
+}
+
+
+@pytest.mark.parametrize("question", PLAIN)
+def test_it_is_put_plainly(question: str) -> None:
+    assert plain(question, NAMES.__contains__) == PLAIN[question]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what did Petra say about the drill",
+        "when is the opening",
+        "did i tell Anna when the party is",
+        "that's not what i asked",
+        "who knows who fixed the roof",
+        "mails from Rick Moen in October",
+        "x " * 200,
+        "",
+    ],
+)
+def test_other_questions_stay_as_they_are(question: str) -> None:
+    assert plain(question, NAMES.__contains__) == question
+
+
+@given(st.text(max_size=250))
+def test_any_text_is_accepted(text: str) -> None:
+    assert isinstance(plain(text, NAMES.__contains__), str)
