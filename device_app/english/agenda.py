@@ -58,6 +58,7 @@ _OF_DAYS: Final = frozenset(
 """Words of questions that, about a past day, may ask for more than the calendar's events: "What did I do on Friday?".
 """
 
+_TO_COME: Final = frozenset(["coming up", "scheduled", "upcoming", "in the calendar", "in my calendar", "in the diary"])
 _DAY_WORDS: Final = word_set(
     """today tomorrow yesterday tonight weekend morning afternoon evening monday tuesday wednesday thursday friday
         saturday sunday appointment appointments calendar"""
@@ -196,6 +197,7 @@ def _ask_of_event(slots: Sequence[Slot], kinds: set[str], window: Window | None,
         ("where" in kinds, "about"),
         (kinds & {"things", "meetings", "calendar"}, "about" if window else "when"),
         (window and slots[0].kind == "whether", "whether"),
+        (slots[0].kind == "whether" and any(slot.text in _TO_COME for slot in slots), "when"),
         (window and is_asked and len(slots) <= _FEW and "wh" not in kinds, "about"),
     )
     return next((ask for is_so, ask in readings if is_so), None)

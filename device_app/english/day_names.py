@@ -9,7 +9,10 @@ import calendar
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
+from functools import partial
 from typing import Final
+
+from device_app.english.dates import Span
 
 _SPELLED: Final = {
     "tomorrow": "tmrw tmr tmw tmrrw 2moro 2morrow tomoz morrow",
@@ -48,6 +51,15 @@ _PART_OF_MONTH: Final = re.compile(
     rf"{_MONTH}{_YEAR}",
     re.I,
 )
+_LAST_MONTH: Final = _MONTH.replace("<month>", "<last>") + _YEAR.replace("<year>", "<last_year>")
+_MONTHS_BETWEEN: Final = re.compile(
+    rf"\b(?:(?:between|from) {_MONTH}{_YEAR} (?:and|to|until|till|through|up to) |{_MONTH.replace('month', 'month_')}"
+    rf"{_YEAR.replace('year', 'year_')} ?(?:to|until|till|through|-|–) ?){_LAST_MONTH}(?! ?\d)",
+    re.I,
+)
+_REST_OF_MONTH: Final = re.compile(
+    rf"\b(?:in |over |during |for )?(?:the )?(?:rest|remainder) (?:of|in) {_MONTH}{_YEAR}", re.I
+)
 _SEASON: Final = re.compile(
     r"\b(?:(?:in|during|over) )?(?:(?P<turn>last|this|the|next|past) )?(?P<season>spring|summer|autumn|winter)\b"
     r"(?: (?:of )?(?P<year>(?:19|20)\d\d))?",
@@ -62,6 +74,7 @@ _LONE_MONTH: Final = re.compile(
     re.I,
 )
 _MAY: Final = re.compile(r"\bmay (?P<day>\d{1,2})(?:st|nd|rd|th)?\b(?! ?(?:mails|notes|times|people|days))", re.I)
+_OF_MAY: Final = re.compile(rf"\b(?P<day>\d{{1,2}}{_ORDINAL}(?: of)?) may\b(?! (?:i|we|be|have|not)\b)")
 _WEEKDAY_OF: Final = re.compile(
     rf"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,? (?:the )?"
     rf"(?=\d{{1,2}}{_ORDINAL}(?: of)? {_MONTH}|{_MONTH.replace('month', 'month_')} \d)",
@@ -152,8 +165,11 @@ def plainly(text: str, today: date, *, ahead: bool) -> str:
     text = _ORDINAL_WORD.sub(lambda match: f"{_ORDINALS.index(match[1].lower()) + 1} {match[2]}", text)
     text = _WEEKDAY_OF.sub("", text)
     text = _FROM_TOMORROW.sub(_from_today, text)
+    text = _OF_MAY.sub(r"\g<day> May", text)
     text = _MAY.sub(r"\g<day> May", _IN_DIGITS.sub(_of_digits, text))
     for pattern, days in (
+        (_MONTHS_BETWEEN, partial(_months_between, today=today, ahead=ahead)),
+        (_REST_OF_MONTH, partial(_rest_of_month, today=today)),
         (_WEEK_OF_MONTH, of_month),
         (_AROUND_DAY, around_day),
         (_PART_OF_MONTH, part_of_month),
@@ -161,6 +177,22 @@ def plainly(text: str, today: date, *, ahead: bool) -> str:
     ):
         text = pattern.sub(rewritten(days), text)
     return _LONE_MONTH.sub(lambda match: f"in {match[0]}", text)
+
+
+def _months_between(match: re.Match[str], today: date, *, ahead: bool) -> Span | None:
+    """Return the days from one month to another: "between March and May"."""
+    part = {name.rstrip("_"): group for name, group in match.groupdict().items() if group}
+    month, last = (_NUMBERS[part[name].lower().rstrip(".")] for name in ("month", "last"))
+    to_year = _year(part.get("last_year"), last, today, ahead=ahead)
+    begin = date(int(part.get("year", to_year - (month > last))), month, 1)
+    end = date(to_year, last, calendar.monthrange(to_year, last)[1])
+    return (begin, end) if begin < end else None
+
+
+def _rest_of_month(match: re.Match[str], today: date) -> Span | None:
+    """Return the days from today to the end of this month; None for another month."""
+    is_this = _NUMBERS[match["month"].lower().rstrip(".")] == today.month and match["year"] in (None, str(today.year))
+    return (today, today.replace(day=calendar.monthrange(today.year, today.month)[1])) if is_this else None
 
 
 def _of_digits(match: re.Match[str]) -> str:

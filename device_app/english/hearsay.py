@@ -146,6 +146,7 @@ def _by_me(asks: Asks, verb: Slot, behind: Sequence[Slot]) -> Hearsay | None:
 
 def _beside(asks: Asks, slots: Sequence[Slot]) -> Hearsay | None:
     """Return a question that only names a speaker and a topic: "Wolfgang + thai food, when was that?"."""
+    slots = [slot for slot in slots if slot.kind != "filler"]
     text = " ".join(slot.text for slot in slots)
     speaker, _, what = text.partition(" ")
     is_beside = asks == "when" and {slot.kind for slot in slots} <= {"", "or", "link", "first"} and what

@@ -202,7 +202,10 @@ def _unsaid_kind(slots: Sequence[Slot], parts: Mapping[str, str]) -> str:
         ("named" in kinds and has_people, "mail"),
         ("named" in kinds and bool(parts) and "write" in kinds, "note"),
         ("named" in kinds and bool(parts) and "jot" in kinds, "file"),
-        (is_of_mail and bool(kinds & {"send", "write", "get", "from", "many"}), "mail"),
+        (
+            is_of_mail and bool(kinds & {"send", "write", "get", "from"} or ("many" in kinds and "i" not in kinds)),
+            "mail",
+        ),
         (not parts and kinds >= {"who"} and bool(kinds & {"send", "write", "get"} and kinds & {"most", "me"}), "mail"),
         (not parts and kinds >= {"who"} and bool(kinds & {"send", "write", "get"}) and is_single, "mail"),
         (not parts and kinds >= {"get", "i"} and not is_noted, "mail"),
@@ -235,8 +238,8 @@ def _role(slots: Sequence[Slot], place: int) -> str:
     """Return the role of the name or topic at that place by the words beside it; "" if they do not say."""
     befores = [slot for slot in slots[:place] if slot.text not in _SKIPPED]
     behind = slots[place + 1 :]
-    if behind and behind[0].text == "in" and any(each.kind == "named" for each in behind):
-        return ""  # a word of a title: "which mail has roof in the subject"
+    if behind and behind[0].text == "in" and any(each.kind == "named" for each in behind[1:3]):
+        return "topic"  # "which mail has roof in the subject"
     before, earlier = (*reversed(befores), _NOTHING, _NOTHING)[:2]
     after = next((slot.kind for slot in slots[place + 1 :] if slot.kind not in _PASSED), "")
     kinds = {slot.kind for slot in slots}

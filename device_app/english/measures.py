@@ -117,6 +117,6 @@ _ASKING: Final = word_set(
     """what what's whats is are was how many much convert converted change turn express translate put make makes to in
     into as of far long big there the do does did i you get from go goes fit have has equal equals equivalent please
     total our my degrees degree and that it if when exactly about roughly worth work out calculate tell me us give show
-    s"""
+    s hot cold warm tall heavy fast high deep wide thick"""
 )
 """Words that ask for a conversion, and stand between its units."""

@@ -49,14 +49,18 @@ def read(question: str) -> PersonQuestion | None:
 
 def _of_name(name: str, slots: Sequence[Slot], kinds: set[str]) -> PersonQuestion | None:
     """Return whether the number or the address of somebody is asked for, or who it is; None if neither."""
+    has_both = slots[0].kind == "who" and any(
+        slot.text == "and" for slot in slots
+    )  # "who is she and what's her number"
     if "phone" in kinds or "mail" in kinds:
-        return PersonQuestion("phone" if "phone" in kinds else "mail", name) if "who" not in kinds else None
+        is_asked = has_both or "who" not in kinds
+        return PersonQuestion("phone" if "phone" in kinds else "mail", name) if is_asked else None
     if "reach" in kinds and "who" not in kinds:
         return PersonQuestion("reach", name)
     is_last = (
         not slots[-1].kind
         or slots[-1].kind != "filler"
-        or slots[-1].text in ("again", "exactly", "from", "called", "is", "to me")
+        or slots[-1].text in ("again", "exactly", "from", "called", "is", "to me", *_SOMEBODY)
     )
     return PersonQuestion("who", name) if is_last else None
 
@@ -64,4 +68,5 @@ def _of_name(name: str, slots: Sequence[Slot], kinds: set[str]) -> PersonQuestio
 _OF_THEIR_OWN: Final[tuple[PersonAsk, ...]] = ("name", "birthday")
 """What is asked only if no other word of the question asks for something."""
 
+_SOMEBODY: Final = ("guy", "bloke", "chap", "fellow", "lady")
 _WORDS: Final = Vocabulary.load("persons")

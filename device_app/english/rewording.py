@@ -75,11 +75,6 @@ _OWNED_FIRST: Final = re.compile(
 _CLAUSES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), form)
     for pattern, form in (
-        (
-            r"^(.*\b(?:mail|email|e-mail)s?) (?:(?:that|which) )?(?:has|had|have|with|having|contains?|says?) "
-            r"(.{3,60}) in (?:the|its|their) (?:title|subject(?: line)?|heading|name)$",
-            r"\1 with the subject \2",
-        ),
         (r"^(?:if|whether) (?:or not )?(?=\S)", "if "),
         (r"^if i(?:'m| am|m)\b", "am i"),
         (r"^if we(?:'re| are)\b", "are we"),

@@ -127,6 +127,8 @@ def _of_list(read: _Read) -> str:
         return f"{read.numbers[0]}{'/' if behind[:1] == ['year'] else '*'}{_IN_A_YEAR[each_time]}"
     if len(read.numbers) > 1 and read.has("average"):
         return f"({'+'.join(read.numbers)})/{len(read.numbers)}"
+    if read.counts_people:
+        return ""  # people are not added to what each of them pays
     if len(read.numbers) > 1 and read.has("list", "+") and not read.has("-", "*", "/", "each", "%of"):
         return "+".join(read.numbers)
     return ""

@@ -111,6 +111,6 @@ def _first(vocabulary: Vocabulary, kinds: set[str]) -> str | None:
 
 _SMALL: Final = Vocabulary.load("talk")
 _ABOUT: Final = Vocabulary.load("about")
-_THINGS: Final = frozenset(
+_THINGS: Final = frozenset(["questions", "question", "searches", "search", "name", "password"]) | frozenset(
     word for entry, kind in _ABOUT.kinds.items() if kind in ("thing", "device", "how to add") for word in entry.split()
 )

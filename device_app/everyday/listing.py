@@ -64,7 +64,7 @@ class Listing:
         is_limited = asked.query.is_limited
         if reading.form == "title":
             return None if is_limited else self._by_title(reading, asked)
-        is_open = reading.form == "bare" and not (reading.period or is_limited)
+        is_open = reading.form == "bare" and not (reading.period or is_limited or "mine" in reading.parts)
         selector = Selector(self.store, self.people)
         selection = None if is_open else selector.select(reading, asked)
         if selection is None:

@@ -27,6 +27,7 @@ _NUMBER_OF_ONE = re.compile(
     r"(?P<noun>[^\W\d_]+)"
 )
 _WHO_IS_THAT = re.compile(r"\bwho(?:'?s| is| was) (?:that|this|he|she|it)\W*$")
+_DAYS_UNTIL = re.compile(r"\bhow many (?:\w+ )?(?:days|weeks|months|nights|hours) (?:till|until|til|to|before|left)\b")
 _LASTS = re.compile(r"\bhow long\b.*\blast\W*$")
 _WHOM_PAID = re.compile(r"\bwhom? (?:did|do|have|had) (?:we|i|you|they) (?:pay|paid)\b")
 _BOUGHT_WHERE = re.compile(r"\bwhere\b.*\b(?:buy|bought|purchased?)\b")
@@ -38,7 +39,8 @@ def is_misread(aligned: Alignment) -> bool:
         guard(aligned)
         for guard in (
             _counts_other_things, _names_state, _pays_itself, _asks_for_birthday, _asks_for_number, _asks_for_speed,
-            _asks_who_it_is, _asks_how_long, _is_other_container, _asks_for_other_party, _asks_for_mail,
+            _asks_who_it_is, _asks_for_days_until, _asks_how_long, _is_other_container, _asks_for_other_party,
+            _asks_for_mail,
         )
     )  # fmt: skip
 
@@ -110,6 +112,11 @@ def _asks_for_speed(aligned: Alignment) -> bool:
     words = aligned.words
     is_quick = any({words.forms[place] for place in each.places} & QUICK for each in words.superlatives)
     return is_quick and "time" not in words.forms and bool(aligned.columns.in_sense("distance"))
+
+
+def _asks_for_days_until(aligned: Alignment) -> bool:
+    """Return whether the question counts days to come, which are no rows: "how many working days until Christmas?"."""
+    return bool(_DAYS_UNTIL.search(aligned.words.text))
 
 
 def _asks_who_it_is(aligned: Alignment) -> bool:

@@ -29,6 +29,11 @@ TODAY = date(2026, 11, 20)  # a Friday
         ("a week from tomorrow", "2026-11-28", "2026-11-28"),
         ("3 days after tomorrow", "2026-11-24", "2026-11-24"),
         ("mails november", "2026-11-01", "2026-11-30"),
+        ("mails between march and may", "2026-03-01", "2026-05-31"),
+        ("mails from december to february", "2025-12-01", "2026-02-28"),
+        ("mails march to may 2025", "2025-03-01", "2025-05-31"),
+        ("mails from 3 march to 5 may", "2026-03-03", "2026-05-05"),
+        ("the rest of november", "2026-11-20", "2026-11-30"),
     ],
 )
 def test_days_are_put_plainly(text: str, first: str, last: str) -> None:

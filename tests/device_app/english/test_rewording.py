@@ -34,8 +34,6 @@ PLAIN = {
     "bruno gherlani who is that": "who is bruno gherlani",
     "book club - when": "when is book club",
     "the vet, what's her number": "what's the vet's number",
-    # A word of a title.
-    "which mail has roof in the subject": "which mail with the subject roof",
 }
 
 

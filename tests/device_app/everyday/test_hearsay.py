@@ -12,6 +12,7 @@ ANSWERS = {
     "which of us asked where the ladder was": "Petra, 9 October 2026: [1]\n> Petra: Where is the ladder?",
     "when did petra say the parcels were there": "9 October 2026: [1]\n> Petra: Where is the ladder? The parcels",
     "i can't remember who it was that brought up the new dose": "Runa Fjelde, 9 October 2026: [1]\n> Runa Fjelde: The",
+    "petra and the drill, when was that": "3 October 2026: [1]\n> Petra: I lent your drill",
     "Who told me about the drill?": "Petra, 3 October 2026: [1]\n> Petra: I lent your drill",
 }
 

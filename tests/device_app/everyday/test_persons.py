@@ -50,6 +50,7 @@ def test_answers(ask: Ask, question: str) -> None:
         ("who is the baker?", []),
         ("when is Bruno's birthday", ["Bruno Kos, birthday on 3 May"]),
         ("when is Katja's birthday", []),
+        ("who is Katja Sirk and what's her number", ["Katja Sirk, plumber: 555 0126"]),
         ("what is the plumber called", ["Katja Sirk, plumber"]),
         ("who is at night?", []),
     ],

@@ -61,7 +61,7 @@ UNDERSTOOD: dict[str, tuple[str, ...]] = {
         "what came in this week?",
     ),
     "notes · in September 2026": ("what did i write down in september",),
-    "mail · with the subject “Winter plans”": ("which mail has winter plans in the subject",),
+    "mails · about “winter plans”": ("which mail has winter plans in the subject",),
     "what was done · Saturday 14 November 2026": (
         "what went on on 14 November?",
         "14 november: what did I do",
@@ -119,6 +119,8 @@ LEFT = (
     "what is the time limit",
     "what can I cook tonight",
     "who was born on 3 May",
+    "each of 4 people pays 23.50, what's that altogether",
+    "how many times have I been to Rick Moen",
     "how old is the cat",
     "which notes explain the roof and the tiles",
     "What does Petra think about the drill?",

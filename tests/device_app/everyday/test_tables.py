@@ -308,6 +308,8 @@ def test_filters_narrow_the_tables(rule: Tables) -> None:
         "what time is it",
         "how many mails did I get in March?",
         "who is Uma?",
+        "Uma Rao, who is that",
+        "how many health days until may 2027",
         "who told me about the optician",
         "how many days until 25 december",
         "newest entry in my health notes",
