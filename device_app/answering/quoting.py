@@ -15,9 +15,8 @@ from device_app.english.outcomes import Outcome, OutcomesAsked
 from device_app.english.query import Query
 from device_app.english.terms import searched
 from device_app.english.words import content_words
-from device_app.knowledge import corrections, quotes
+from device_app.knowledge import corrections, minutes, quotes
 from device_app.knowledge.known_people import KnownPeople
-from device_app.knowledge.minutes import is_meeting, minutes
 from device_app.knowledge.quotes import Quote
 from device_app.question.options import Options
 from models.engine import Embedder
@@ -27,6 +26,9 @@ _NUMBERED: Final = re.compile(r"\b(?=\w*[^\W\d])\w*\d\w*\b")
 """Matches a name that contains a digit."""
 
 _BETWEEN_WORDS: Final = re.compile(r"[_\W]+")
+_MOST_LINES: Final = 12
+"""The most lines of minutes that are shown of each outcome; the number of others is stated."""
+
 _HEADINGS: Final[dict[Outcome, str]] = {"decision": "Decided", "action": "To do", "question": "Open"}
 
 CORRECTED: Final = "a newer message or file changes what was said before"
@@ -91,11 +93,14 @@ def outcomes_of_meeting(
     request = outcomes.asked_for(asked.text)
     if request is None:
         return None
-    meetings = {hit.passage.document_id: hit for hit in reversed(near) if is_meeting(hit.passage)}
-    for document, meeting in reversed(meetings.items()):
+    nearest = {hit.passage.document_id: hit for hit in reversed(near)}
+    meetings = list(reversed(nearest.items()))
+    if request.is_last:
+        meetings.sort(key=lambda each: (_is_in_name(request, each[1]), each[1].passage.date or ""), reverse=True)
+    for document, meeting in meetings:
         passages = passages_of([document])
         is_of_then = not asked.days or _is_of(meeting, asked.days)
-        if is_of_then and _is_meant(request, passages) and (stated := minutes(passages, request.outcomes)):
+        if is_of_then and _is_meant(request, passages) and (stated := minutes.outcomes(passages, request.outcomes)):
             return _as_minutes(meeting, passages, stated)
     return None
 
@@ -108,13 +113,20 @@ def _is_meant(request: OutcomesAsked, passages: Sequence[StoredPassage]) -> bool
     return not request.named or not words.isdisjoint(request.named)
 
 
+def _is_in_name(request: OutcomesAsked, meeting: Hit) -> bool:
+    """Return whether the title or the path of the document has all words of the meeting's name."""
+    name = f"{meeting.passage.title} {_BETWEEN_WORDS.sub(' ', meeting.passage.path)}"
+    return set(request.named) <= set(content_words(name))
+
+
 def _as_minutes(meeting: Hit, passages: Sequence[StoredPassage], stated: Mapping[Outcome, Sequence[Quote]]) -> Quoted:
     sources = sorted({quote.source for quotes_of in stated.values() for quote in quotes_of})
     title, day = meeting.passage.title, (meeting.passage.date or "")[:10]
     lines = [f"{title}:" if day in title else f"{title}, {_written(meeting)}:"]
-    for kind in stated:
+    for kind, each in stated.items():
         lines += ["", f"**{_HEADINGS[kind]}**", ""]
-        lines += [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in stated[kind]]
+        lines += [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in each[:_MOST_LINES]]
+        lines += [f"- … and {len(each) - _MOST_LINES} more"] if len(each) > _MOST_LINES else []
     return Quoted("\n".join(lines), [replace(meeting, passage=passages[each - 1], copies=()) for each in sources])
 
 

@@ -164,6 +164,14 @@ class OutcomesAsked:
     meeting: str
 
     @property
+    def is_last(self) -> bool:
+        """Whether the question asks for the newest of several meetings."""
+        return (
+            re.search(r"\b(?:last|latest|previous|recent)\b(?! (?:week|month))", self.meeting, re.IGNORECASE)
+            is not None
+        )
+
+    @property
     def named(self) -> list[str]:
         """The words that name the meeting, without those for any meeting, its day and its number."""
         rest = re.sub(rf"\b{_MEETING}\b|\b{_OF_ANY}\b|{_DAY}|\b\w*\d\w*\b", " ", self.meeting, flags=re.IGNORECASE)

@@ -1,9 +1,13 @@
-"""Chooses the sentences that state the outcomes of a meeting: what was decided, what is to be done, what is open."""
+"""Chooses what states the outcomes of a meeting: what was decided, what is to be done, what is open.
+
+In a chat, these are sentences; in written minutes, the lines under headings such as "Decisions".
+"""
 
 import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from device_app.english.headings import listed
 from device_app.english.outcomes import OUTCOMES, Outcome, outcome, words_of
 from device_app.english.speech import spoken
 from device_app.knowledge.quotes import Quote
@@ -15,6 +19,9 @@ MOST: Final = 3
 
 _ALIKE: Final = 0.75
 """The share of the shorter sentence's words from which two sentences say the same: only one is quoted."""
+
+_NEVER: Final = frozenset(("event", "task", "call", "contact"))
+"""Kinds of documents that are records, not minutes."""
 
 _WORD: Final = re.compile(r"\w+")
 
@@ -42,6 +49,26 @@ def minutes(passages: Sequence[StoredPassage], kinds: Collection[Outcome]) -> di
     return {kind: [quote for _, quote in sorted(each[1:] for each in plainest[kind])] for kind in plainest}
 
 
-def is_meeting(passage: StoredPassage) -> bool:
+def written_minutes(passages: Sequence[StoredPassage], kinds: Collection[Outcome]) -> dict[Outcome, list[Quote]]:
+    """Return the lines that written minutes list as the outcomes in `kinds`, in order; empty if they are no minutes.
+
+    `passages` are those of one document, in order; a `Quote` counts them from 1.
+    """
+    lines = [(number, line) for number, passage in enumerate(passages, 1) for line in passage.text.splitlines()]
+    stated: dict[Outcome, list[Quote]] = {}
+    for kind, place, text in listed([line for _, line in lines]):
+        if kind in kinds:
+            stated.setdefault(kind, []).append(Quote(lines[place][0], "", text))
+    return {kind: stated[kind] for kind in OUTCOMES if kind in stated}
+
+
+def outcomes(passages: Sequence[StoredPassage], kinds: Collection[Outcome]) -> dict[Outcome, list[Quote]]:
+    """Return the outcomes of a meeting from its passages: those of a chat by their words, others by their headings."""
+    if not passages or passages[0].kind in _NEVER:
+        return {}
+    return minutes(passages, kinds) if _is_talk(passages[0]) else written_minutes(passages, kinds)
+
+
+def _is_talk(passage: StoredPassage) -> bool:
     """Return whether the passage is of a document in which at least two people speak."""
     return passage.kind == "chat" and len(passage.people) > 1

@@ -39,12 +39,13 @@ _MOST_SPEAKERS = 30
 _MOST_WORDS = 4
 # The words before the colons of lists, forms and flash cards, which are no names.
 _FIELD = re.compile(
-    "a|address|age|agenda|amount|answer|antwort|attendees|author|body|cc|city|colou?r|company|content|cost|country|date|"
-    "datum|deadline|description|due|duration|e-?mail|example|fax|frage|from|fwd|genre|id|ingredients|isbn|item|itinerary|"
-    "key|language|link|location|mail|menu|method|mobile|name|notes?|number|occupation|order|origin|owner|pages|"
-    "participants|password|phone|place|present|price|priority|product|project|q|quantity|question|rating|re|reason|"
-    "result|role|sender|size|source|start|status|subject|summary|tags?|tasks?|tel|telephone|time|tip|title|to|todo|total|"
-    "topic|type|update|url|username|value|version|warning|web|website|weight|what|when|where|who|why|year",
+    "a|actions?(?: items?)?|address|age|agenda|agreed|amount|answer|antwort|attendees|author|body|cc|city|colou?r|"
+    "company|content|cost|country|date|datum|deadline|decided|decisions?|description|due|duration|e-?mail|example|"
+    "fax|frage|from|fwd|genre|id|ingredients|isbn|item|itinerary|key|language|link|location|mail|menu|method|"
+    "mobile|name|notes?|number|occupation|open(?: questions?)?|order|origin|owner|pages|participants|password|"
+    "phone|place|present|price|priority|product|project|q|quantity|question|rating|re|reason|result|role|sender|"
+    "size|source|start|status|subject|summary|tags?|tasks?|tel|telephone|time|tip|title|to|todo|total|topic|type|"
+    "update|url|username|value|version|warning|web|website|weight|what|when|where|who|why|year",
     re.IGNORECASE,
 )
 

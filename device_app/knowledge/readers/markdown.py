@@ -8,6 +8,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from device_app.english.headings import heading as outcome_heading
 from device_app.knowledge.readers.dates import date_in, parse_date
 from device_app.knowledge.readers.decoding import decode_file, lines_of
 from device_app.knowledge.readers.dialogues import dialogue_days, is_dialogue
@@ -42,7 +43,9 @@ def read_markdown(path: Path, max_bytes: int) -> Iterator[Document]:
         yield Document("", "note", path.stem, tuple(numbered_blocks(lines)), date_in(path.stem))
         return
     tokens = MarkdownIt("commonmark").enable("table").parse("\n".join([""] * body + lines[body:]))
-    blocks = tuple(_blocks(tokens))
+    # The headings and items of minutes keep their marks: they show where a list of decisions ends.
+    are_minutes = any(outcome_heading(line) for line in lines[body:])
+    blocks = tuple(_blocks(tokens, with_marks=are_minutes))
     heading = next((text.content for opening, text in pairwise(tokens) if opening.type == "heading_open"), "")
     title = fields.get("title") or heading or path.stem
     date = parse_date(fields.get("date") or fields.get("created")) or date_in(path.stem) or date_in(title)
@@ -76,17 +79,24 @@ def _front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
     return {field[1].strip().lower(): field[2].strip().strip("\"'") for field in matches if field}, end + 1
 
 
-def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
+def _blocks(tokens: Sequence[Token], *, with_marks: bool) -> Iterator[Block]:
+    """Yield the blocks of a text; `with_marks`, headings and list items begin with "# " and "- "."""
     row: list[str] | None = None
+    mark = ""
     for token in tokens:
         line = token.map[0] + 1 if token.map else 1
-        if token.type == "tr_open":
+        if token.type == "heading_open":
+            mark = f"{'#' * int(token.tag[1:])} "
+        elif token.type == "list_item_open":
+            mark = "- "
+        elif token.type == "tr_open":
             row, row_line = [], line
         elif token.type == "tr_close" and row is not None:
             yield Block(" | ".join(row), line=row_line)
             row = None
         elif token.type == "inline":
-            text = _text(token.children or [])
+            text = f"{mark if with_marks else ''}{_text(token.children or [])}"
+            mark = ""
             if row is None:
                 yield from numbered_blocks(text.split("\n"), line)
             else:

@@ -244,6 +244,79 @@ def test_the_summary_of_a_meeting_quotes_its_outcomes_alone(database: Database, 
     assert "**Decided**" not in open_alone
 
 
+WRITTEN = """\
+# House meeting
+
+Attendees: Anna, Tom
+
+## Discussion
+
+The roof was discussed for an hour.
+
+## Decisions
+
+- The roof is repaired before the winter.
+
+## Action items
+
+- [ ] Anna asks for a second offer
+- Tom books the scaffold
+
+## Open questions
+
+1. Who pays for the scaffold?
+
+## Next meeting
+
+8 December at 19:00
+"""
+LISTED = """\
+House meeting, 12 August 2026:
+
+**Decided**
+
+- The roof is repaired before the winter. [1]
+
+**To do**
+
+- [ ] Anna asks for a second offer [1]
+- Tom books the scaffold [1]
+
+**Open**
+
+- Who pays for the scaffold? [1]"""
+
+
+def test_the_summary_of_a_meeting_quotes_what_stands_under_the_headings_of_its_minutes(
+    database: Database, notes: Path
+) -> None:
+    added(database, notes / "2026-08-12 house.md", WRITTEN)
+    room = quoting(database)
+    assert answered(room, "Summarize the house meeting", QUOTED).text == LISTED
+    actions = answered(room, "What are the action items from the house meeting?", QUOTED).text
+    assert actions == "\n\n".join([LISTED.split("\n\n", maxsplit=1)[0], *LISTED.split("\n\n")[3:5]])
+
+
+def test_the_minutes_of_a_text_file_are_quoted_by_their_headings(database: Database, notes: Path) -> None:
+    added(database, notes / "house meeting.txt", WRITTEN.replace("## ", "").replace("# ", ""))
+    answer = answered(quoting(database), "Summarize the house meeting", QUOTED)
+    assert answer.text == LISTED.replace("House meeting, 12 August 2026", "house meeting")
+
+
+def test_of_several_meetings_the_last_is_the_newest(database: Database, notes: Path) -> None:
+    added(database, notes / "2026-08-12 house.md", WRITTEN)
+    added(database, notes / "2026-09-12 house.md", WRITTEN.replace("before the winter", "in spring"))
+    added(database, notes / "2026-07-12 house.md", WRITTEN.replace("before the winter", "never"))
+    text = answered(quoting(database), "What was decided at the last house meeting?", QUOTED).text
+    assert text == "House meeting, 12 September 2026:\n\n**Decided**\n\n- The roof is repaired in spring. [1]"
+
+
+def test_a_list_of_things_to_do_is_no_meeting(database: Database, notes: Path) -> None:
+    added(database, notes / "house.md", "# The house\n\n## To do\n\n- Paint the house door\n")
+    answer = answered(assistant(database), "Summarize the house meeting", QUOTED)
+    assert "**To do**" not in answer.text
+
+
 def test_a_meeting_without_outcomes_is_quoted_as_before(database: Database, notes: Path) -> None:
     added(database, notes / "House meeting.txt", CHAT)
     answer = answered(quoting(database), "Summarize the house meeting about the leaking roof", QUOTED)

@@ -86,6 +86,7 @@ NOTES = {
     "a form": "Breed: Maine Coon\nColour: red\nWeight: 6 kg\n\nBreed: Siam\nColour: white\nWeight: 4 kg\n",
     "contacts": "Name: Ana\nPhone: 1\nName: Bo\nPhone: 2\nName: Cy\nPhone: 3\n",
     "two fields": "Item: a\nPrice: 2\nItem: b\nPrice: 3\nItem: c\nPrice: 4\n",
+    "minutes": "Decision: The roof.\nAction: Tom calls.\nDecision: The gate.\nAction: Ana waits.\n",
     "flash cards": "Q: Who?\nA: Ana.\nQ: When?\nA: Now.\n",
     "steps": "Monday: run\nTuesday: swim\nWednesday: rest\nThursday: run\n",
     "tasks": "[x] Ana: paint\n[ ] Bo: plaster\n[x] Ana: sweep\n[ ] Bo: rest\n",

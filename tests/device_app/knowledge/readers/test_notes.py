@@ -140,3 +140,18 @@ def test_notes_in_old_charsets_are_read(read: Read) -> None:
     for name in ("a.txt", "a.md", "a.org"):
         (note,) = read(name, "Liebe Grüße aus München und schöne Füße.".encode("cp1252"))
         assert note.blocks[0].text == "Liebe Grüße aus München und schöne Füße."
+
+
+def test_markdown_of_minutes_keeps_the_marks_of_headings_and_items(read: Read) -> None:
+    text = "# Board\n\n## Decisions\n\n- The *roof*\n- The garden\n\n1. The gate\n\n### Next\n\nCake.\n"
+    (note,) = read("board.md", text)
+    assert [block.text for block in note.blocks] == [
+        "# Board",
+        "## Decisions",
+        "- The roof",
+        "- The garden",
+        "- The gate",
+        "### Next",
+        "Cake.",
+    ]
+    assert note.title == "Board"
