@@ -13,7 +13,7 @@ from device_app.commands.search_results import FileResult, Results, Side, Sort, 
 from device_app.commands.search_spelling import Spelling
 from device_app.english import dates, naming, searching
 from device_app.english.searching import Search
-from device_app.english.terms import terms
+from device_app.english.terms import terms, with_families
 from device_app.knowledge import matches
 from shared.types import SearchFilters
 from storage.document_index import DocumentIndex
@@ -144,7 +144,10 @@ class Searcher:
         """Return FTS5 expressions for the words, and for the phrases; the word `unfinished` matches as a prefix too."""
         longer = table.with_prefix(unfinished) if len(unfinished) >= _LEAST_BEGINNING else []
         names = self._names
-        words = [any_of([word, *names.get(word, ()), *(longer if word == unfinished else ())]) for word in search.words]
+        words = [
+            any_of([*with_families([word]), *names.get(word, ()), *(longer if word == unfinished else ())])
+            for word in search.words
+        ]
         return words, [quoted(phrase) for phrase in search.phrases]
 
     # Files

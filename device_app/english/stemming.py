@@ -1,4 +1,4 @@
-"""Strips English endings from words: one stem for related words, and a pattern for the forms of a word.
+"""Strips English endings from words: one stem for related words, a pattern for the forms of a word, and its family.
 
 Of the near-misses in `scripts/benchmarks/guard.py`, Snowball's English stemmer lets 1% through, this stemmer 0.5%.
 """
@@ -22,10 +22,26 @@ _IRREGULAR = {
     for form in forms.split()
 }  # fmt: skip
 
+_NOUNS = {
+    noun: verb
+    for verb, nouns in {
+        "apply": "application applications", "approve": "approval approvals", "arrive": "arrival arrivals",
+        "decide": "decision decisions", "deliver": "delivery deliveries", "depart": "departure departures",
+        "describe": "description descriptions", "discover": "discovery discoveries", "expire": "expiry expiration",
+        "insure": "insurance insurances", "marry": "marriage marriages", "propose": "proposal proposals",
+        "recover": "recovery", "refuse": "refusal refusals", "register": "registration registrations",
+        "remove": "removal removals", "renew": "renewal renewals", "reserve": "reservation reservations",
+        "subscribe": "subscription subscriptions", "withdraw": "withdrawal withdrawals withdrew withdrawn",
+    }.items()
+    for noun in nouns.split()
+}  # fmt: skip
+"""Nouns and irregular forms by their verb, where stripping the ending does not show that they belong together."""
+
 _OF_FORMS = ("ings", "ing", "ied", "ies", "ed", "es", "s")
 _OF_RELATIVES = ("ations", "ation", "ingly", "edly", "ments", "ment", "ions", "ion", "ers", "er", "ly")
 _SEARCHED = ("ings", "ing", "ions", "ion", "ments", "ment", "edly", "ied", "ies", "ed", "es", "ers", "er", "ly", "s")
-_ADDED = ("d", "r", "al", "able", "ness", "or", "ors")
+_LONG = ("ations", "ation")
+_ADDED = ("d", "r", "al", "able", "ness", "or", "ors", "ation", "ations")
 """Endings that a text's word may have if the question's word has no ending."""
 
 _VOWEL = re.compile("[aeiouy]")
@@ -34,7 +50,7 @@ _VOWEL = re.compile("[aeiouy]")
 @lru_cache(maxsize=8192)
 def stemmed(word: str) -> str:
     """Return the word without its English ending, in a form that related words share."""
-    word = _IRREGULAR.get(word, word)
+    word = _IRREGULAR.get(word) or _NOUNS.get(word) or word
     for endings in (_OF_FORMS, _OF_RELATIVES):
         word = _without(word, endings)
     if len(word) > 3 and word[-1] in "eiy":
@@ -45,14 +61,31 @@ def stemmed(word: str) -> str:
 
 
 def forms(word: str) -> str:
-    """Return a pattern for the word with any English ending: "move" also matches moves, moving; "run" also runner."""
-    stem = _without(word, _SEARCHED)
+    """Return a pattern for the word with any English ending: "move" also matches moves, moving; "run" also runner.
+
+    It matches the word's family as well, as "delivered" and "delivery".
+    """
+    stem = _without(word, _LONG, 5)
+    stem = stem if stem != word else _without(word, _SEARCHED)
     if len(stem) > 3 and (stem[-1] in "eiy" or (stem != word and stem[-1] == stem[-2])):
         stem = stem[:-1]
-    return f"{stem}(?:[eiy]|{stem[-1]})?(?:{'|'.join((*_SEARCHED, *_ADDED))})?"
+    stems = [stem, *(other.rstrip("ey") for other in family(word))]
+    patterns = [f"{each}(?:[eiy]|{each[-1]})?(?:{'|'.join((*_SEARCHED, *_ADDED))})?" for each in stems]
+    return patterns[0] if len(patterns) == 1 else f"(?:{'|'.join(patterns)})"
 
 
-def _without(word: str, endings: Iterable[str]) -> str:
-    """Return the word without the first of these endings that leaves three letters, one of them a vowel."""
+def family(word: str) -> tuple[str, ...]:
+    """Return words of the same family that no ending leads to: "deliver" and "delivery" for "delivered"."""
+    stem = stemmed(word)
+    return tuple(other for other in _FAMILIES.get(stem, ()) if other != word)
+
+
+def _without(word: str, endings: Iterable[str], least: int = 3) -> str:
+    """Return the word without the first of these endings that leaves `least` letters, one of them a vowel."""
     bares = (word.removesuffix(ending) for ending in endings if word.endswith(ending))
-    return next((bare for bare in bares if len(bare) >= 3 and _VOWEL.search(bare)), word)
+    return next((bare for bare in bares if len(bare) >= least and _VOWEL.search(bare)), word)
+
+
+_FAMILIES: dict[str, list[str]] = {}
+for _noun, _verb in _NOUNS.items():
+    _FAMILIES.setdefault(stemmed(_verb), [_verb]).append(_noun)

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from device_app.english.stemming import forms
+from device_app.english.stemming import family, forms
 from device_app.english.stop_words import OF_ANY_DAY, STOP_WORDS
 from shared.types import StoredPassage
 
@@ -19,6 +19,11 @@ def terms(question: str) -> list[str]:
     """Return the keywords of a question, each once: without stop words, unless there are no others."""
     words = list(dict.fromkeys(_WORD.findall(plain(question))))
     return ([word for word in words if word not in STOP_WORDS] or words)[:_MOST_TERMS]
+
+
+def with_families(words: Sequence[str]) -> list[str]:
+    """Return the words, each followed by words of its family that the keyword index keeps apart from it."""
+    return list(dict.fromkeys(each for word in words for each in (word, *family(word))))
 
 
 def says_nothing(question: str) -> bool:

@@ -16,7 +16,7 @@ from device_app.english import hearsay, periods, speech
 from device_app.english.hearsay import KIN, Hearsay
 from device_app.english.naming import shown
 from device_app.english.periods import Period
-from device_app.english.terms import terms
+from device_app.english.terms import terms, with_families
 from device_app.english.words import content_words, denies
 from device_app.everyday.rule import Asked, Item, Ruled
 from device_app.everyday.showing import moment, noted
@@ -138,7 +138,9 @@ class HearsayRule:
     def _messages(self, what: str, words: Sequence[str], asked: Asked) -> Iterator[_Message]:
         """Yield messages with some of the statement's `words`, each with the share of those words that it contains."""
         among = self.store.matching(self.people.widened(asked.query.filters))
-        ids = FullText(self.store.database).best([any_of([word]) for word in terms(what)], (), _CANDIDATES, among)
+        ids = FullText(self.store.database).best(
+            [any_of(with_families([word])) for word in terms(what)], (), _CANDIDATES, among
+        )
         passages = self.store.passages(ids.tolist())
         for passage in asked.present(passages.values()):
             for speaker, said in speech.spoken(passage) if passage.kind != "mail" else ():

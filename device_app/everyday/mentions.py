@@ -6,8 +6,8 @@ from collections.abc import Sequence, Set
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from storage.keywords import quoted
-from storage.search import FullText, all_of
+from device_app.english.terms import with_families
+from storage.search import FullText, all_of, any_of
 
 if TYPE_CHECKING:
     from storage.knowledge import KnowledgeStore
@@ -27,6 +27,6 @@ def has_words(held: Set[str], words: Sequence[str]) -> bool:
 
 def is_mentioned_after(store: KnowledgeStore, words: Sequence[str], day: date) -> bool:
     """Return whether a mail, note or chat dated after the day has a passage with all of the words."""
-    passages = FullText(store.database).matches(all_of([quoted(word) for word in words]))
+    passages = FullText(store.database).matches(all_of([any_of(with_families([word])) for word in words]))
     facts = store.facts(passages.tolist())
     return any(fact.kind in _WRITTEN and (fact.date or "")[:10] > day.isoformat() for fact in facts)

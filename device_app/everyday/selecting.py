@@ -12,7 +12,7 @@ from device_app.english import naming
 from device_app.english.hearsay import KIN
 from device_app.english.listing import Reading
 from device_app.english.periods import Period
-from device_app.english.terms import terms
+from device_app.english.terms import terms, with_families
 from device_app.english.words import content_words
 from device_app.everyday.kinds import PLURALS, counted_kind
 from device_app.everyday.rule import Asked, Ruled
@@ -21,8 +21,7 @@ from device_app.knowledge.directory import several, whole
 from device_app.knowledge.people import Person
 from shared.types import Filters, SearchFilters
 from storage.documents import StoredDocument
-from storage.keywords import quoted
-from storage.search import FullText, all_of
+from storage.search import FullText, all_of, any_of
 
 if TYPE_CHECKING:
     from device_app.knowledge.known_people import KnownPeople
@@ -189,7 +188,9 @@ class Selector:
         return [each for each in documents if words <= set(content_words(f"{each.title} {_file(each)}"))]
 
     def _holding(self, documents: Sequence[StoredDocument], topic: str) -> list[StoredDocument]:
-        passages = FullText(self.store.database).matches(all_of([quoted(word) for word in terms(topic)]))
+        passages = FullText(self.store.database).matches(
+            all_of([any_of(with_families([word])) for word in terms(topic)])
+        )
         held = {fact.document for fact in self.store.facts(passages.tolist())}
         return [each for each in documents if each.id in held]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from device_app.english import beyond
 from device_app.english.query import Query
-from device_app.english.terms import terms
+from device_app.english.terms import terms, with_families
 from device_app.knowledge import fusion
 from device_app.knowledge.known_people import KnownPeople
 from models.engine import Embedder
@@ -91,7 +91,7 @@ class Retriever:
         """
         cosines = self.vectors.cosines(vector)
         sides = [
-            self.keywords.search(terms(text), CANDIDATES, among=among),
+            self.keywords.search(with_families(terms(text)), CANDIDATES, among=among),
             cosines.best(CANDIDATES, among=among),
             *(cosines.best(CANDIDATES, among=ids) for ids in dated),
         ]

@@ -327,3 +327,12 @@ def test_a_meeting_without_outcomes_is_quoted_as_before(database: Database, note
 @pytest.mark.parametrize("question", ["What was decided at the meeting with the pope?", "Summarize the pope's meeting"])
 def test_a_meeting_of_which_no_file_has_a_word_is_not_quoted(roof: Database, question: str) -> None:
     assert not answered(assistant(roof), question, options(summaries="quoted", relevance=0.0)).quoted
+
+
+def test_a_word_of_the_same_family_counts_as_said(database: Database, notes: Path) -> None:
+    added(database, notes / "kitchen.md", "# Kitchen\n\nDelivery of the dishwasher: Monday. Installation on 3 May.\n")
+    room = assistant(database)
+    asked = parse("When was the dishwasher delivered and installed?", DAY)
+    hits = room.retriever.search(asked, 3)
+    assert Path(hits[0].passage.path).name == "kitchen.md"
+    assert room.retriever.beyond(asked, hits) == []
