@@ -3,9 +3,12 @@
 The earlier exchange shows a small model what "it" means; in the prompt of a question that stands alone, it misleads.
 """
 
+import calendar
 import re
 from collections.abc import Container
+from datetime import date
 
+from device_app.english import dates, periods
 from device_app.english.query import Query
 from device_app.english.stop_words import word_set
 from device_app.english.terms import says_nothing, terms
@@ -14,6 +17,9 @@ _GOES_ON = re.compile(
     r"\W*(?:(?:ok|okay|thanks|yes|no|well|so)\b\W*)*(?:and|but|or|(?:what|how) about|what if)\b", re.IGNORECASE
 )
 _FRAGMENT = re.compile(r"\W*(?:(?:since|until)\s+)?(?:why|how|which|what|where|when|who)(?:\s+\w+)?\W*", re.IGNORECASE)
+_JOINS_DAYS = re.compile(r"\b(?:in|on|for|during|of|the|at)\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_MONTH_ALONE = re.compile(rf"(?:in |for |during )?(?:{'|'.join(calendar.month_name[1:])})", re.IGNORECASE)
 _ASKS = re.compile(
     r"\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE
 )
@@ -63,6 +69,25 @@ def is_bare_follow_up(text: str) -> bool:
     """Return whether the text only continues an earlier question, as "And tomorrow?" and "What about Friday?" do."""
     goes_on = _GOES_ON.match(text)
     return goes_on is not None and not _ASKS.match(text[goes_on.end() :])
+
+
+def for_other_days(question: str, before: str, today: date) -> str | None:
+    """Return the question `before`, asked for the days that a bare follow-up question names: "And in November?".
+
+    A month without a year is of the year that `before` names. Return None if the follow-up question says anything
+    else, or if several periods may be meant.
+    """
+    asked = (_GOES_ON.sub("", question) if is_bare_follow_up(question) else "").strip(" ?.!")
+    later, earlier = periods.read(asked, today), periods.read(before, today)
+    if later is None or re.search(r"\w", _JOINS_DAYS.sub("", later.rest)):
+        return None
+    if earlier is None and dates.named(before, today):
+        return None
+    rest = (earlier.rest if earlier else before).strip(" ?.!")
+    year = _YEAR.search(before)
+    of_year = f" {year[0]}" if year and _MONTH_ALONE.fullmatch(asked) else ""
+    joint = "" if _JOINS_DAYS.match(asked) or not _MONTH_ALONE.fullmatch(asked) else "in "
+    return f"{rest} {joint}{asked}{of_year}?"
 
 
 def is_follow_up(query: Query) -> bool:

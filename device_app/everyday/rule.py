@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from device_app.english import listing, rewording
-from device_app.english.following import is_bare_follow_up, is_follow_up
+from device_app.english.following import for_other_days, is_bare_follow_up, is_follow_up
 from device_app.english.query import parse
 
 if TYPE_CHECKING:
@@ -123,8 +123,13 @@ class Everyday:
         today = asked.now.date()
         if asked.before and (whole := listing.following(asked.text, asked.before, today)):
             asked = replace(asked, query=parse(whole, today), before="")
-        if (ruled := self._as_worded(asked)) or is_bare_follow_up(asked.text):
+        if ruled := self._as_worded(asked):
             return ruled
+        whole = for_other_days(asked.text, asked.before, today) if asked.before and not asked.query.is_limited else None
+        if whole:
+            return self._as_worded(replace(asked, query=parse(whole, today), before=""))
+        if is_bare_follow_up(asked.text):
+            return None
         is_name = self.people.directory.is_part_of_name if self.people else lambda _: False
         plain = rewording.plain(asked.text, is_name)
         is_plain = not plain or plain == asked.text

@@ -10,6 +10,7 @@ from device_app.everyday.table_columns import unit_column
 from device_app.everyday.table_figures import MOST_CITED, Figures
 from device_app.everyday.table_groups import Groups
 from device_app.everyday.table_reading import Reading
+from device_app.everyday.table_returns import with_returns
 from device_app.everyday.table_wording import MOST_SHOWN, Result, Wording
 from storage.table_parts import Condition, Group, StoredRow
 from storage.tables import TableStore
@@ -19,6 +20,7 @@ _MOST_ITEMS: Final = 100
 
 def result(store: TableStore, reading: Reading) -> Result:
     """Return the answer to a question as `reading` interprets it. Raises StoreError."""
+    reading, note = with_returns(store, reading)
     words = Wording(reading)
     rows, figures = _Rows(store, reading, words), Figures(store, reading, words)
     if reading.group is not None:
@@ -33,6 +35,7 @@ def result(store: TableStore, reading: Reading) -> Result:
     if end:
         return end()
     answer = _counted(rows, figures, store.count(reading.table, reading.conditions))
+    answer = replace(answer, text=f"{answer.text}\n\n{note}") if note else answer
     return _with_each(store, reading, words, answer) if reading.alternatives and answer.fits else answer
 
 

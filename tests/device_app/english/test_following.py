@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from device_app.english.following import begins_as_question, is_follow_up
+from device_app.english.following import begins_as_question, for_other_days, is_follow_up
 from device_app.english.query import parse
 
 TODAY = date(2026, 11, 21)
@@ -119,3 +119,20 @@ def test_it_stands_alone(question: str) -> None:
 )
 def test_a_question_is_seen_by_its_first_word(text: str, begins: bool) -> None:
     assert begins_as_question(text) is begins
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "whole"),
+    [
+        ("And in November?", "How much was spent in October?", "How much was spent in November?"),
+        ("what about May", "How much was spent in October?", "How much was spent in May?"),
+        ("And in May?", "How much was spent in October 2024?", "How much was spent in May 2024?"),
+        ("And last week?", "How much was spent?", "How much was spent last week?"),
+        ("And in November, and why?", "How much was spent in October?", None),
+        ("In November?", "How much was spent in October?", None),
+        ("And on bread?", "How much was spent in October?", None),
+        ("And in May?", "How much was spent on 3 May and on 8 June?", None),
+    ],
+)
+def test_a_follow_up_asks_the_question_for_other_days(question: str, before: str, whole: str | None) -> None:
+    assert for_other_days(question, before, TODAY) == whole

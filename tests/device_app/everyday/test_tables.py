@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from device_app.english.query import parse
 from device_app.everyday import tables
-from device_app.everyday.rule import Asked, Ruled
+from device_app.everyday.rule import Asked, Everyday, Ruled
 from device_app.everyday.tables import Tables
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.readers import sheets
@@ -79,6 +79,14 @@ bought,gear,price
 2026-01-05,axe,8.00 USD
 2026-01-06,map,£ 3.00
 2026-01-07,stove,GBP 30.00
+""",
+    "shopping.csv": """\
+date,market,kind,price
+2026-02-01,Rewe,bread,42.10 EUR
+2026-02-05,Rewe,bread,18.00 EUR
+2026-02-07,Rewe (return),bread,-5.10 EUR
+2026-02-08,Rewe (credit),bread,2.00 EUR
+2026-03-09,Rewe City,bread,11.00 EUR
 """,
     "members.csv": """\
 name,fee,total score
@@ -425,3 +433,31 @@ def test_any_words_are_answered_or_left(rule: Tables, words: list[str]) -> None:
 def test_without_tables_there_is_no_answer(tmp_path: Path) -> None:
     store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
     assert _ruled(Tables(store), "how much did we spend on groceries") is None
+
+
+def test_a_refund_belongs_to_the_sum_and_what_fits_in_part_is_named(rule: Tables) -> None:
+    ruled = _answer(rule, "How much did I spend at Rewe?")
+    assert ruled.text.startswith("55.0 EUR: the sum of “price” in 3 rows of shopping.csv")
+    assert ruled.text.endswith(
+        "Money that came back is counted in: “Rewe (return)” (1 row). "
+        "Not counted, as only a part of the name fits: “Rewe (credit)” (1 row), “Rewe City” (1 row)."
+    )
+    assert ruled.understood == "sum of price · market = Rewe or Rewe (return) · 3 rows of shopping.csv"
+
+
+def test_what_fits_in_part_is_named_even_where_nothing_fits(rule: Tables) -> None:
+    ruled = _answer(rule, "How much did I spend at Rewe in March?")
+    assert ruled.text.startswith("None: no row of shopping.csv")
+    assert ruled.text.endswith("Not counted, as only a part of the name fits: “Rewe City” (1 row).")
+
+
+def test_refunds_are_no_purchases(rule: Tables) -> None:
+    assert _answer(rule, "How many rows of the shopping are from Rewe?").text.startswith("2 rows")
+
+
+@pytest.mark.parametrize("follow_up", ["And in March?", "What about March 2026?", "and in march"])
+def test_a_question_is_asked_again_for_other_days(rule: Tables, follow_up: str) -> None:
+    before = "How much did I spend on bread in February?"
+    ruled = Everyday((rule,)).answer(Asked(parse(follow_up, NOW.date()), NOW, before=before))
+    assert ruled
+    assert ruled.understood == "price · kind = bread · date in March 2026 · 1 row of shopping.csv"
