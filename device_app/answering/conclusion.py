@@ -141,7 +141,8 @@ def written(
     """Return the answer that a model wrote, with its evidence; or an abstention, with the passages `near` the question.
 
     Evidence is searched for if there is an `embedder`. With `is_strict`, "Yes" and "No" must be proven by a passage
-    if nothing has checked them. Raises NothingWritten.
+    if nothing has checked them, and a passage that allows or forbids what is asked must not say the opposite.
+    Raises NothingWritten.
     """
     said, hits, trace = text.text, text.hits, request.trace
     if not visible(said):
@@ -149,13 +150,14 @@ def written(
     if is_not_found(said):
         return Answer(not_told(hits), nearest(hits, near), None, trace, info.model, abstained=True)
     carried = Carried(None, None, None)
+    subject = check.subject if check else Subject(request.query, [hit.passage for hit in near])
+    is_contradicted = is_strict and subject.contradicts(said, [hit.passage for hit in hits])
     if embedder:
         with trace.step("evidence"):
-            subject = check.subject if check else Subject(request.query, [hit.passage for hit in near])
             carried = evidence.behind(subject, said, [hit.passage for hit in hits], embedder)
     whether = is_strict and bool(decision(said)) and asks_whether(request.query.text)
     is_decided = carried.proof is not None or not whether or not embedder
-    if not (check.is_sure(text) if check else carried.support != "none" and is_decided):
+    if is_contradicted or not (check.is_sure(text) if check else carried.support != "none" and is_decided):
         answer = Answer(said, hits, None, trace, info.model)
         return unsupported(answer, nearest(hits, near))
     return Answer(

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from device_app.english import dates, words
+from device_app.english.permission import asks_permission, permission
 from device_app.english.query import Query
 from device_app.english.units import SPEAKER, Unit, units
 from device_app.question.evidence import Evidence
@@ -94,6 +95,23 @@ class Subject:
         own = self._own(answer)
         supporting = [unit for passage in passages for unit in units(passage) if self._states_answer(own, unit)]
         return any(not unit.is_row or (self._share(unit) >= HOLDS and self._is_about(unit)) for unit in supporting)
+
+    def contradicts(self, answer: str, passages: Sequence[StoredPassage]) -> bool:
+        """Return whether a sentence about the subject forbids what the answer says is allowed, or the other way round.
+
+        Of a question for a permission alone; False if the sentences about the subject differ.
+        """
+        decided = decision(answer)
+        if not decided or not asks_permission(self.asked.text):
+            return False
+        own = [word for word in self._words if word not in self._names]
+        said = {
+            permission(unit.text, own)
+            for passage in passages
+            for unit in units(passage)
+            if not unit.text.endswith("?") and any(word in _words_of(unit)[0] for word in own)
+        } - {""}
+        return len(said) == 1 and decided not in said
 
     def _proofs(self, answer: str, passage: StoredPassage) -> Iterator[tuple[Unit, float, bool]]:
         """Yield each sentence or row that proves the answer, with the share of the question's words that it has, and

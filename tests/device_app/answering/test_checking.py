@@ -126,14 +126,32 @@ def test_yes_and_no_decide_nothing_that_the_files_do_not_speak_of() -> None:
     assert not unsure.is_sure(look("No", near, yes_margin=-2.0))
 
 
-def conclude(text: str, near: Sequence[Hit], *, checked: bool, **signs: float) -> Answer:
+def conclude(text: str, near: Sequence[Hit], *, checked: bool, question: str = QUESTION, **signs: float) -> Answer:
     source = Scripted()
-    made = check(source, QUESTION, near)
+    made = check(source, question, near)
     written = look(text, near[:1], **signs)
     embedder = FakeEmbedder()
-    request = Request(made.asked, made.asked, lambda: embedder.embed([QUESTION])[0], options())
+    request = Request(made.asked, made.asked, lambda: embedder.embed([question])[0], options())
     info = cast(LocalSource, source).engine.info
     return conclusion.written(request, written, near, info, embedder, made if checked else None)
+
+
+@pytest.mark.parametrize("checked", [True, False])
+@pytest.mark.parametrize(
+    ("text", "lease", "shown"),
+    [
+        ("No", "Pets: one cat is allowed, and no dogs.", False),
+        ("Yes", "Pets: one cat is allowed, and no dogs.", True),
+        ("Yes", "A cat is not allowed.", False),
+        ("No", "A cat is not allowed.", True),
+    ],
+)
+def test_yes_and_no_do_not_contradict_what_the_passage_allows(
+    text: str, lease: str, shown: bool, checked: bool
+) -> None:
+    answer = conclude(text, [hit(1, lease)], checked=checked, question="Can I have a cat?", yes_margin=3.0)
+    assert answer.abstained != shown
+    assert answer.guess == ("" if shown else text)
 
 
 def test_what_is_unsupported_is_a_guess_and_the_nearest_passages_stand_for_an_answer() -> None:
