@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
-from peft import LoraConfig, inject_adapter_in_model
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch.nn.functional import cross_entropy
@@ -39,6 +38,8 @@ class Trainer:
     """
 
     def __init__(self, base: Llama, recipe: Recipe, steps: int, threads: int, *, compiled: bool = True) -> None:
+        from peft import LoraConfig, inject_adapter_in_model  # it takes seconds
+
         self.recipe, self.steps, self.step = recipe, steps, 0
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         torch.manual_seed(recipe.seed)

@@ -2,6 +2,7 @@
 torch.
 """
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the train extra")
-pytest.importorskip("peft", reason="needs the train extra")
 gguf = pytest.importorskip("gguf", reason="needs the train extra")
+if find_spec("peft") is None:  # importing it takes seconds, in each worker
+    pytest.skip("needs the train extra", allow_module_level=True)
 
 from models.adapter import fitting  # noqa: E402
 from models.catalog import Weights, find  # noqa: E402

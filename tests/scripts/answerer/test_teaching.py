@@ -3,6 +3,7 @@
 from argparse import Namespace
 from copy import deepcopy
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from rich.progress import Progress
 
 pytest.importorskip("torch", reason="needs the train extra")
-pytest.importorskip("peft", reason="needs the train extra")
 pytest.importorskip("gguf", reason="needs the train extra")
+if find_spec("peft") is None:  # importing it takes seconds, in each worker
+    pytest.skip("needs the train extra", allow_module_level=True)
 
 from models.adapter import fitting
 from models.catalog import Weights, find

@@ -3,6 +3,7 @@
 import signal
 from collections import Counter
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 from rich.progress import Progress
 
 torch = pytest.importorskip("torch", reason="needs the train extra")
-pytest.importorskip("peft", reason="needs the train extra")
 pytest.importorskip("gguf", reason="needs the train extra")
+if find_spec("peft") is None:  # importing it takes seconds, in each worker
+    pytest.skip("needs the train extra", allow_module_level=True)
 
 from safetensors.torch import load_file  # noqa: E402
 
