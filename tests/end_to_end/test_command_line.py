@@ -173,7 +173,7 @@ def test_files_with_private_data_are_closed_to_others(life: Home) -> None:
 def test_an_interrupted_add_goes_on_where_it_was(tmp_path: Path, weights: Path, how: signal.Signals) -> None:
     person = home(tmp_path / "home", weights)
     box = tmp_path / "box.mbox"
-    words = " ".join(f"word{number}" for number in range(90))
+    words = " ".join(f"word{number}" for number in range(40))
     box.write_text(
         "".join(
             f"From a@example.org Sat Mar 14 09:00:00 2026\nSubject: Mail {n}\nMessage-ID: <{n}@x>\n\n{n} {words}.\n\n"
