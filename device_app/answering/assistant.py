@@ -251,7 +251,7 @@ class Assistant:
         """Yield the answer, then update the learned estimates, and keep the answer if it may be served again."""
         assert state.concluded
         concluded, answer = state.concluded, state.concluded.answer
-        yield answer
+        yield conclusion.in_english(request.query.text, answer)
         if state.kept and state.kept.serving:
             self.bank.served(state.kept.serving, request.query, request.vector, request.trace.elapsed_ms())
             return

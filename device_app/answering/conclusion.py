@@ -9,6 +9,7 @@ from device_app.answering.quoting import Quoted
 from device_app.answering.state import Action
 from device_app.cache.answers.bank import Considered
 from device_app.english import private
+from device_app.english.languages import other_language
 from device_app.everyday.rule import Ruled
 from device_app.knowledge import evidence
 from device_app.knowledge.proof import Subject, asks_whether, decision
@@ -35,6 +36,9 @@ from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 
 A_SERVER_WRITES: Final = "A companion server can write the text, too (jackdaw status: whether one is connected)."
+NOT_ENGLISH: Final = (
+    "This looks like {}, and I read questions in English only. To find words of any language: jackdaw search WORDS"
+)
 TO_FILES: Final = "To ask your files instead, add a filter to the request, such as kind:note."
 
 
@@ -93,6 +97,13 @@ def quoted(quote: Quoted, action: Action, trace: Trace) -> Answer:
     """Return an answer quoted from the files."""
     carried = {"support": "word for word", "quoted": True, "decided": action.reasons, "lacks": action.lacks}
     return Answer(quote.text, quote.hits, None, trace, "", **carried)  # type: ignore[arg-type]
+
+
+def in_english(question: str, answer: Answer) -> Answer:
+    """Return an abstention with a sentence that questions are read in English, if this one is in another language."""
+    if not answer.abstained or answer.model_only or not (language := other_language(question)):
+        return answer
+    return replace(answer, text=f"{answer.text} {NOT_ENGLISH.format(language)}")
 
 
 def nothing(request: Request) -> Answer:

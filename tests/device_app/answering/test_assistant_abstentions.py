@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from device_app.answering.conclusion import NOT_ENGLISH, in_english
 from device_app.english.query import Query, parse
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
 from device_app.question.abstention import NOT_TOLD
-from device_app.question.answer import Answer, Found, Wrote
+from device_app.question.answer import NOTHING_FOUND, Answer, Found, Wrote
 from models.abstention import AbstentionThreshold
 from models.engine import Logits
 from models.fake import END, FakeEmbedder, FakeEngine
@@ -239,3 +240,18 @@ def test_what_is_broken_off_in_the_second_passage_leaves_nothing_that_nobody_saw
     (turn,) = room.conversations.turns(1)
     assert (turn.answer, turn.complete) == ("", False)
     assert room.bank.entries.all() == []
+
+
+def test_a_question_in_another_language_is_answered_with_what_is_read(silent: Database) -> None:
+    answer = answered(assistant(silent), "Was hat die Zither gekostet?", options(relevance=1.1))
+    assert (answer.abstained, answer.found) == (True, False)
+    assert answer.text == f"{NOTHING_FOUND} {NOT_ENGLISH.format('German')}"
+    assert answered(assistant(silent), ZITHER, options(relevance=1.1)).text == NOTHING_FOUND
+
+
+def test_beside_what_is_near_it_is_said_too(silent: Database) -> None:
+    silent_answer = answered(assistant(silent), ZITHER, options())
+    assert (
+        in_english("Wann war die Probe mit Anna?", silent_answer).text == f"{NOT_TOLD} {NOT_ENGLISH.format('German')}"
+    )
+    assert in_english(ZITHER, silent_answer) is silent_answer
