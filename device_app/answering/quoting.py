@@ -146,8 +146,9 @@ def corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:
     text = f"Changed on {_written(changed.newer)}: “{changed.change}” [1]"
     if changed.older is None:
         return Quoted(text, [changed.newer])
-    before = f"Before, on {_written(changed.older)}: “{changed.before}” [2]"
-    return Quoted(f"{text}\n\n{before}", [changed.newer, changed.older])
+    hits = list({hit.passage.id: hit for hit in (changed.newer, changed.older)}.values())
+    before = f"Before, on {_written(changed.older)}: “{changed.before}” [{len(hits)}]"
+    return Quoted(f"{text}\n\n{before}", hits)
 
 
 def _written(hit: Hit) -> str:

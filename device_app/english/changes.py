@@ -33,6 +33,12 @@ _NEW: Final = re.compile(r"\bnew (?P<what>[a-z]+)\b(?=.{0,60}?(?:\bis\b|\bare\b|
 _NEW_TIME: Final = word_set("date time day slot appointment deadline start schedule")
 _NEW_PLACE: Final = word_set("place venue location address room meeting")
 _INSTEAD: Final = re.compile(r"\binstead\b|\bno longer\b|\brather than\b")
+_COUNTER: Final = re.compile(
+    r"\b(?:can|could|shall|should) we (?:do|say|make it|meet|try|have it)\b|\b(?:how|what) about\b"
+    r"|\b(?:would|does) .{1,40}\bwork\b|\brather\b"
+)
+"""Matches a proposal of a day or a time, which replaces one that was proposed before in the same conversation."""
+
 _CANCELLED: Final = re.compile(
     r"\b(?:is|are|was|were|been|be|had to|have to|must) (?:\w+ )?(?:cancel(?:l?ed)?|called off|scrapped)\b"
     r"|\b(?:(?:will|does|do|did) not|won't|doesn't) (?:take place|happen)\b|\bnot taking place\b"
@@ -71,7 +77,8 @@ class Change:
     """A sentence that changes an earlier statement. `is_proposal`: the change counts only once it is accepted.
 
     `has_old`: the sentence names the old value, too. `replaces` is the property that gets a new value, such as "dose",
-    or "".
+    or "". `is_counter`: it only proposes another time ("Can we do Saturday at 11?"), so that an earlier one must be
+    known.
     """
 
     kind: Literal["moved", "cancelled", "replaced"]
@@ -79,6 +86,7 @@ class Change:
     has_old: bool
     has_time: bool
     replaces: str = ""
+    is_counter: bool = False
 
     def answers(self, aspect: Aspect, subject: list[str]) -> bool:
         """Return whether the sentence answers a question about this property of a subject, a list of words."""
@@ -103,6 +111,8 @@ def change(sentence: str) -> Change | None:
         return Change("replaced", is_proposal, has_old, has_time, new["what"])
     if _MOVED.search(text) or (_INSTEAD.search(text) and has_time):
         return Change("moved", is_proposal, has_old, has_time)
+    if is_proposal and has_time and _COUNTER.search(text):
+        return Change("moved", is_proposal, has_old, has_time, is_counter=True)
     return None
 
 

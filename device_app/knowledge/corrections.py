@@ -22,6 +22,9 @@ _CURRENT: Final = timedelta(days=60)
 """How long a postponement that names no day counts as current, from the day on which it was written."""
 
 _MOST_TERMS: Final = 6
+_FAR: Final = 8
+"""How many sentences before a proposal of another time are searched for the one that it replaces."""
+
 _WAS: Final = ("was", "were", "did", "had")
 
 
@@ -46,9 +49,13 @@ class _Changing:
     sentence: str
     unit: Unit
     change: Change
+    earlier: str = ""
+    """The sentence of the same passage that a proposal of another time replaces."""
 
     def says_all(self, subject: Sequence[str]) -> bool:
         """Return whether the sentence itself says what held before, or names both the subject and its new state."""
+        if self.change.is_counter:
+            return False
         is_new = self.change.kind == "replaced" or self.change.is_proposal
         return self.change.has_old or (is_new and _has_half(plain(self.unit.text), subject))
 
@@ -63,8 +70,9 @@ def correction(asked: Query, hits: Sequence[Hit], today: date) -> Correction | N
     changing = [each for hit in about for each in _changes(hit, aspect, subject) if _is_current(each, asked, today)]
     if not changing:
         return None
-    newest = max(changing, key=lambda each: each.hit.passage.date or "")
-    older = next(_before(newest, about, aspect, subject), None)
+    last_of_each = {each.hit.passage.id: each for each in changing}  # the later of two in one passage counts
+    newest = max(last_of_each.values(), key=lambda each: each.hit.passage.date or "")
+    older = (newest.hit, newest.earlier) if newest.earlier else next(_before(newest, about, aspect, subject), None)
     if older is None and not newest.says_all(subject):
         return None
     return Correction(newest.hit, newest.sentence, *(older or ()))
@@ -82,13 +90,30 @@ def _changes(hit: Hit, aspect: Aspect, subject: list[str]) -> Iterator[_Changing
             if not changes.is_accepted(reply):
                 continue
             sentence = f"{sentence} {reply}"
-        yield _Changing(hit, sentence, unit, change)
+        earlier = _proposed_before(every[max(0, place - _FAR) : place], hit, subject) if change.is_counter else ""
+        yield _Changing(hit, sentence, unit, change, earlier)
+
+
+def _proposed_before(earlier: Sequence[Unit], hit: Hit, subject: Sequence[str]) -> str:
+    """Return the last of the sentences that names the subject and a day or a time; "" if none does.
+
+    The names of who takes part are no subject: each line of a chat begins with one.
+    """
+    people = plain(" ".join(hit.passage.people))
+    words = [word for word in subject if word not in people]
+    for unit in reversed(earlier):
+        speaker = SPEAKER.match(unit.text)
+        said = plain(unit.text[speaker.end() :] if speaker else unit.text)
+        if words and not unit.is_row and changes.says_when(said) and _has_half(said, words):
+            return unit.text
+    return ""
 
 
 def _reply(following: Sequence[Unit]) -> str:
     """Return the next speaker's first two sentences; "" if nobody speaks afterwards."""
-    begin = next((place for place, unit in enumerate(following) if SPEAKER.match(unit.text)), len(following))
-    return " ".join(unit.text for unit in following[begin : begin + 2])
+    lines = [place for place, unit in enumerate(following) if SPEAKER.match(unit.text)]
+    begin, end = [*lines, len(following), len(following)][:2]
+    return " ".join(unit.text for unit in following[begin : min(end, begin + 2)])
 
 
 def _before(newest: _Changing, about: Sequence[Hit], aspect: Aspect, subject: list[str]) -> Iterator[tuple[Hit, str]]:

@@ -336,3 +336,19 @@ def test_a_word_of_the_same_family_counts_as_said(database: Database, notes: Pat
     hits = room.retriever.search(asked, 3)
     assert Path(hits[0].passage.path).name == "kitchen.md"
     assert room.retriever.beyond(asked, hits) == []
+
+
+def test_a_reply_that_moves_an_appointment_is_quoted_with_what_it_moves(database: Database, notes: Path) -> None:
+    (notes / "chat.txt").write_text(
+        "[05/03/2026, 10:00:00] Anna: Dinner Friday at 7?\n"
+        "[05/03/2026, 10:01:00] Tom: Can we do Saturday at 11?\n"
+        "[05/03/2026, 10:02:00] Anna: works\n"
+    )
+    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([notes])
+    room = replace(assistant(database, source=never), clock=lambda: datetime(2026, 3, 6, 9).astimezone())
+    answer = answered(room, "When is dinner?", options(relevance=0.0))
+    assert answer.text == (
+        "Changed on 5 March 2026: “Tom: Can we do Saturday at 11? Anna: works” [1]\n\n"
+        "Before, on 5 March 2026: “Anna: Dinner Friday at 7?” [1]"
+    )
+    assert len(answer.hits) == 1

@@ -111,3 +111,37 @@ def test_what_is_over_is_no_answer_to_when_it_is_but_to_when_it_was() -> None:
     hits = [hit(*PLAN), hit(*MOVED)]
     assert correction(parse(ASKED, later), hits, later) is None
     assert correction(parse("When was the garden meeting?", later), hits, later)
+
+
+TALK = ("Anna: Dinner Friday at 7?", "Tom: Friday is bad.", "Tom: Can we do Saturday at 11?")
+
+
+@pytest.mark.parametrize(
+    ("said", "change", "before"),
+    [
+        ([*TALK, "Anna: works"], "Tom: Can we do Saturday at 11? Anna: works", TALK[0]),
+        ([*TALK, "Anna: sorry, no"], None, None),
+        (TALK, None, None),
+        (["Anna: How about dinner on Friday at 7?", "Tom: ok"], None, None),  # nothing was proposed before
+        (
+            ["Anna: How about dinner on Friday at 7?", *TALK[2:], "Anna: ok"],
+            "Tom: Can we do Saturday at 11? Anna: ok",
+            "Anna: How about dinner on Friday at 7?",
+        ),
+        (
+            [*TALK, "Anna: works", "Tom: Oh, how about Sunday at noon?", "Anna: sure"],
+            "how about Sunday at noon? Anna: sure",
+            TALK[0],
+        ),
+    ],
+)
+def test_an_accepted_reply_moves_what_was_proposed_in_a_chat(
+    said: list[str], change: str | None, before: str | None
+) -> None:
+    chat = hit("2026-03-05", "Chat with Tom", "\n".join(said), "chat", ("Anna", "Tom"))
+    today = date(2026, 3, 6)
+    corrected = correction(parse("When is dinner with Tom?", today), [chat], today)
+    assert (corrected is not None) == (change is not None)
+    if corrected and change:
+        assert change in corrected.change
+        assert (corrected.before, corrected.older) == (before, chat)
