@@ -106,12 +106,8 @@ def examine(paths: Paths) -> Iterator[Finding]:
         for note in resolved.notes:
             yield Finding("settings", "warn", note, "Remove the setting: jackdaw config unset KEY")
     except JackdawError as error:
-        yield Finding(
-            "settings",
-            "fail",
-            str(error),
-            "Correct the settings: jackdaw config edit. Until then the defaults are used.",
-        )
+        remedy = "Correct the settings: jackdaw config edit. Until then the defaults are used."
+        yield Finding("settings", "fail", str(error), remedy)
     yield from _attempt("keywords", _keywords)
     yield from _attempt("store", lambda: _store(paths))
     yield from _attempt("disk", lambda: _disk(paths))
@@ -131,7 +127,12 @@ def _attempt(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Find
     try:
         yield from check()
     except JackdawError as error:
-        yield Finding(name, "fail", str(error))
+        yield _missing(name, error)
+
+
+def _missing(name: str, error: JackdawError, remedy: str = "") -> Finding:
+    said, _, command = str(error).partition(" Run: ")
+    return Finding(name, "fail", said, f"Run: {command}" if command else remedy)
 
 
 def _keywords() -> Iterator[Finding]:
@@ -142,7 +143,9 @@ def _keywords() -> Iterator[Finding]:
             remedy = "Install a Python whose SQLite has full-text search (FTS5), as in all current distributions."
             yield Finding("keywords", "fail", f"SQLite {sqlite3.sqlite_version} lacks full-text search (FTS5)", remedy)
             return
-    yield Finding("keywords", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5, Python {sys.version.split()[0]}")
+    yield Finding(
+        "keywords", "ok", f"search by words: SQLite {sqlite3.sqlite_version}, Python {sys.version.split()[0]}"
+    )
 
 
 def _store(paths: Paths) -> Iterator[Finding]:
@@ -226,7 +229,7 @@ def _weights(device: Device, resolved: Resolved[Settings]) -> Iterator[Finding]:
             device.weights.verify(entry)
             yield Finding("model files", "ok", f"{name}: the files are intact")
         except JackdawError as error:
-            yield Finding("model files", "fail", str(error), f"Run: jackdaw models pull {name}")
+            yield _missing("model files", error, f"Run: jackdaw models pull {name}")
 
 
 def _cache(device: Device) -> Iterator[Finding]:
@@ -235,13 +238,10 @@ def _cache(device: Device) -> Iterator[Finding]:
     if damaged:
         said = f"{len(damaged)} saved attention states were damaged and have been deleted"
         yield Finding("cache", "warn", said, "The states are computed again when needed. Check the disk for errors.")
-    elif before:
-        said = f"all saved attention states are intact; {before} damaged ones were deleted earlier"
-        yield Finding("cache", "ok", said)
     else:
-        yield Finding(
-            "cache", "ok", f"{device.qkv_tree.rows.bytes() / MEGABYTE:,.0f} MB of attention states are intact"
-        )
+        size = device.qkv_tree.rows.bytes() / MEGABYTE
+        said = f"{size:,.0f} MB of what the model has read are saved and intact" if size else "nothing is saved yet"
+        yield Finding("cache", "ok", f"{said}; {before} damaged attention states were deleted" if before else said)
 
 
 def _engine(device: Device) -> Iterator[Finding]:
@@ -249,7 +249,7 @@ def _engine(device: Device) -> Iterator[Finding]:
     engine = source.engine
     tokens = engine.tokenize("The quick brown fox jumps over the lazy")
     word = engine.detokenize([int(engine.prefill(0, tokens).argmax())]).decode("utf-8", "replace")
-    yield Finding("model", "ok", f"{engine.info.model} loads and reads; after “the lazy” it writes “{word.strip()}”")
+    yield Finding("model", "ok", f"{engine.info.model} works: after “the lazy” it writes “{word.strip()}”")
     yield from _exactness(source, device.settings.model.kv)
     yield from (Finding("drafting", *parts) for parts in drafting.explained(source.drafting, engine.info))
     if refused := device.refused:
@@ -274,8 +274,8 @@ def _exactness(source: "LocalSource", kv: KVType) -> Iterator[Finding]:
 def _embedder(device: Device) -> Iterator[Finding]:
     cat, kitten, tax = device.embedder.embed(["a cat", "a kitten", "income tax"])
     if cat @ kitten > cat @ tax:
-        said = "loads; to its vectors, “a cat” is nearer to “a kitten” than to “income tax”"
-        yield Finding("embedder", "ok", f"{device.embedder.fingerprint} {said}")
+        said = "it puts “a cat” nearer to “a kitten” than to “income tax”"
+        yield Finding("embedder", "ok", f"search by meaning works ({device.embedder.fingerprint}): {said}")
     else:
         remedy = f"Run: jackdaw models pull {device.settings.embedder.name}"
         yield Finding("embedder", "fail", "the embedder puts “a cat” nearer to “income tax” than to “a kitten”", remedy)

@@ -157,3 +157,10 @@ def test_doctor_runs_the_checks_that_are_left(tmp_path: Path) -> None:
     (finding,) = doctor._exactness(source, "f16")
     assert finding.level == "warn"
     assert engine.info.verdict == Verdict(frozenset({"passes"}))
+
+
+def test_a_remedy_is_not_said_twice(jackdaw: Any) -> None:
+    lines = jackdaw("doctor").out.splitlines()
+    assert "     Run: jackdaw models pull smollm2-135m" in lines
+    assert not any("is not on this machine. Run:" in line for line in lines)
+    assert any("nothing is saved yet" in line for line in lines)
