@@ -41,7 +41,7 @@ READERS: Final = 2
 PIECE: Final = 128 * PAGE
 """The most bytes that are read between two checks whether reading ahead has to yield, and of clusters read at once."""
 
-SHARE: Final = 0.025
+SHARE: Final = 0.03
 """The share of one processor's time that reads take at most while none is idle. A model that computes on all of them
 loses about twice that, as its other threads wait for the interrupted one.
 """
