@@ -100,8 +100,22 @@ class Selector:
         """Return the documents that the question asks for; None if unsure.
 
         If it asks for the latest, only documents dated today or earlier are returned; with `of_any_day`, also those
-        with a later date or no date.
+        with a later date or no date. "When did I last write to Petra?" means mails or chats, whichever are newer.
         """
+        written = self._select(reading, asked, of_any_day=of_any_day)
+        parts = dict(reading.parts)
+        if not parts.keys() >= {"unsaid", "to", "mine"} or parts.get("order") != "last":
+            return written
+        own = {name: parts[name] for name in parts.keys() - {"unsaid", "to", "mine"}}
+        chat = replace(reading, parts=own | {"with": parts["to"], "kind": "chat", "noun": "chats"})
+        mine = {*self.people.directory.written("me")}
+        if (talked := self._select(chat, asked, of_any_day=of_any_day)) and mine:
+            talked = replace(talked, documents=[each for each in talked.documents if mine & {*each.people}])
+        if not talked or not talked.documents:
+            return written
+        return talked if not written or _newest(talked) > _newest(written) else written
+
+    def _select(self, reading: Reading, asked: Asked, *, of_any_day: bool) -> Selection | None:
         held = self.store.kinds()
         kinds = _kinds(reading)
         if kinds == _KINDS["message"] and "mail" not in held:
@@ -193,6 +207,10 @@ class Selector:
         )
         held = {fact.document for fact in self.store.facts(passages.tolist())}
         return [each for each in documents if each.id in held]
+
+
+def _newest(selection: Selection) -> str:
+    return max((each.date or "" for each in selection.documents), default="")
 
 
 def _kinds(reading: Reading) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ ANSWERS: dict[str, tuple[str, list[str]]] = {
     "how many mails did i get in october": ("mails · that you received · in October 2026", ["3 mails"]),
     "Which mails did I send to Anna?": ("mails · to Anna Holt · that you sent", ["1 mail to Anna Holt", "Re: Bees"]),
     "When did I last write to Anna?": ("latest of mails · to Anna Holt · that you sent", ["Re: Bees"]),
+    "When did I last write to Petra?": ("latest of days of chat · with Petra", ["9 October 2026"]),
     "all correspondence with Anna": ("mails · with Anna Holt", ["2 mails with Anna Holt"]),
     "what did I get from Anna last month": ("mails · from Anna Holt · in October 2026", ["Bees"]),
     "mails from Tom in September": (
