@@ -254,8 +254,8 @@ class RequestReader:
         if words.period:
             days = self.rows.day_columns() if columns.dated() else []
             return Group(days[0], words.period) if len(days) == 1 else None
-        if I_PAID.search(words.text):
-            return self._payers()
+        if I_PAID.search(words.text) and (payers := self._payers()):
+            return payers
         for match in GROUP.finditer(words.text):
             places = words.places(*match.span("noun"))
             if match["noun"] in PERIODS or match["which"]:

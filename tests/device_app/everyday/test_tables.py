@@ -88,6 +88,13 @@ date,market,kind,price
 2026-02-08,Rewe (credit),bread,2.00 EUR
 2026-03-09,Rewe City,bread,11.00 EUR
 """,
+    "hobbies.csv": """\
+hobby,euros
+choir,20.00
+choir,30.00
+kites,5.00
+kites,6.00
+""",
     "members.csv": """\
 name,fee,total score
 Bo,40,7
@@ -461,3 +468,8 @@ def test_a_question_is_asked_again_for_other_days(rule: Tables, follow_up: str) 
     ruled = Everyday((rule,)).answer(Asked(parse(follow_up, NOW.date()), NOW, before=before))
     assert ruled
     assert ruled.understood == "price · kind = bread · date in March 2026 · 1 row of shopping.csv"
+
+
+def test_what_i_spent_is_grouped_as_asked_where_no_column_says_who_paid(rule: Tables) -> None:
+    ruled = _answer(rule, "How much did I spend per hobby?")
+    assert ruled.understood == "sum of “euros” by hobby · hobbies.csv"
