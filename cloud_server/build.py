@@ -51,8 +51,9 @@ log = logging.getLogger(__name__)
 
 
 def server(paths: Paths, settings: Settings) -> CompanionServer:
-    """Build the companion server from its settings. Raises UsageError, WeightsError, EngineError, StoreError."""
-    may_listen(paths, settings, pairs=True)
+    """Build the companion server from its settings; `may_listen` says whether it may run. Raises UsageError,
+    WeightsError, EngineError, StoreError.
+    """
     tokens = TokenFile(paths.server_tokens)
     desk = PairingDesk(PairingFile(paths.server_pairing), tokens, lambda: datetime.now(UTC))
     return CompanionServer(settings, tokens, *parts(paths, settings), desk)

@@ -95,7 +95,7 @@ def has_tiles() -> bool:
 
 
 def why(call: Callable[[], object]) -> str:
-    """Repeat a failed call and return the errors that llama.cpp logs during it.
+    """Repeat a failed call and return the first error that llama.cpp logs during it; the others follow from it.
 
     The log is not read during the first call, as Ctrl-C during a callback from C would be lost.
     """
@@ -112,7 +112,7 @@ def why(call: Callable[[], object]) -> str:
         call()
     finally:
         _silence(api)
-    return "; ".join(said) or "llama.cpp gave no reason"
+    return said[0] if said else "llama.cpp gave no reason"
 
 
 def set_environment(folder: Path | None = None) -> None:

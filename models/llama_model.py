@@ -49,7 +49,7 @@ class LlamaModel:
         load = partial(self._api.llama_model_load_from_file, os.fsencode(path), parameters)
         self.handle: Any = load()
         if not self.handle:
-            raise WeightsDamaged(f"{path} cannot be loaded ({why(load)}). Pull it again, or choose another model.")
+            raise WeightsDamaged(f"{path} cannot be loaded ({why(load)}). Pull or copy it again, or choose another model.")
         self._adapter: Any = None
         self._vocabulary = self._api.llama_model_get_vocab(self.handle)
         self.vocabulary: int = self._api.llama_vocab_n_tokens(self._vocabulary)
@@ -242,4 +242,4 @@ def check_file(path: Path) -> None:
     except (OSError, ValueError) as error:
         raise WeightsError(f"{path} cannot be read ({error}). Check the file's permissions.") from None
     if magic != b"GGUF":
-        raise WeightsDamaged(f"{path} is not a GGUF file. Pull it again, or choose another model.")
+        raise WeightsDamaged(f"{path} is not a GGUF file. Pull or copy it again, or choose another model.")

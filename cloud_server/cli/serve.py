@@ -110,11 +110,14 @@ def command(
         click.echo(starting.sentence, err=True)
     if replicas:
         _require_memory_for_codes(paths, settings, sharing)
+        _require_means_for_many(settings)
+    else:
+        settings = with_certificate(paths, settings)
+    build.may_listen(paths, settings, pairs=not replicas)  # before anything large is downloaded
     ensure(build.weights(paths), settings.model.name, settings.embedder.name)
     if replicas:
         _serve_many(paths, _of_each(settings, sharing), replicas, starting, as_json=as_json)
         return
-    settings = with_certificate(paths, settings)
     server = build.server(paths, settings)
 
     def ready(address: str, port: int, metrics_port: int | None) -> None:
@@ -188,7 +191,8 @@ def _require_memory_for_codes(paths: Paths, settings: Settings, sharing: int) ->
             raise UsageError(missing)
 
 
-def _serve_many(paths: Paths, settings: Settings, replicas: int, starting: StartingModel, *, as_json: bool) -> None:
+def _require_means_for_many(settings: Settings) -> None:
+    """Raise UsageError if several processes cannot serve with these settings."""
     if not find_spec("ray"):
         raise UsageError(f"--replicas needs Ray. {remedy('scale')}")
     own = settings.serve
@@ -203,10 +207,12 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, starting: Start
         raise UsageError(
             "A Milvus file can be open in one process only. With --replicas, set retrieval.milvus to a Milvus server."
         )
-    build.may_listen(paths, settings, pairs=False)
+
+
+def _serve_many(paths: Paths, settings: Settings, replicas: int, starting: StartingModel, *, as_json: bool) -> None:
     from cloud_server.scale import fleet
 
-    ended = threading.Event()
+    own, ended = settings.serve, threading.Event()
     each = partial(build.replica, paths, settings)
     with fleet.running(own, replicas, settings.model.threads, settings.limits.devices, each):
         for number in (signal.SIGTERM, signal.SIGINT):

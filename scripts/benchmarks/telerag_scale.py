@@ -81,7 +81,7 @@ def served(around: Around, questions: Sequence[str], room: Path, arguments: Name
     """
     own = {name: value for name, value in os.environ.items() if not name.startswith("JACKDAW_")}
     own |= {HOME_VARIABLE: str(room / "home"), "JACKDAW_SERVER_LOG_LEVEL": "error"}
-    own |= {"JACKDAW_SERVER_LIMITS_SEARCHES_PER_MINUTE": "1000000"}
+    own |= {f"JACKDAW_SERVER_LIMITS_{name}_PER_MINUTE": "1000000" for name in ("TOKENS", "SEARCHES")}
     paths = Paths.locate(own)
     shutil.copytree(weights(MODEL, "all-minilm-l6-v2").folder, paths.weights)
     passages = (QUICK_SIZES if arguments.quick else SIZES)[-1]

@@ -55,13 +55,16 @@ def allow(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("many", [(), ("--replicas", "2")])
-def test_nobody_listens_without_a_token_nor_openly(
+def test_nobody_listens_without_a_token_nor_openly_and_nothing_is_pulled_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr(serve, "find_spec", lambda name: name)
+    pulled = list[str]()
+    monkeypatch.setattr(serve, "ensure", lambda _, *names: pulled.extend(names))
     assert "There is no access token" in refused(*many)
     allow(tmp_path)
     assert "the server needs a certificate" in refused("--host", "0.0.0.0", "--replicas", "2")
+    assert not pulled
 
 
 def test_beyond_this_machine_it_takes_a_certificate_of_its_own_and_needs_no_token_to_pair(
@@ -69,8 +72,7 @@ def test_beyond_this_machine_it_takes_a_certificate_of_its_own_and_needs_no_toke
 ) -> None:
     served: list[Settings] = []
 
-    def server(paths: Paths, settings: Settings) -> None:
-        build.may_listen(paths, settings, pairs=True)
+    def server(_: Paths, settings: Settings) -> None:
         served.append(settings)
         raise UsageError("That is enough.")
 
