@@ -49,7 +49,9 @@ class LlamaModel:
         load = partial(self._api.llama_model_load_from_file, os.fsencode(path), parameters)
         self.handle: Any = load()
         if not self.handle:
-            raise WeightsDamaged(f"{path} cannot be loaded ({why(load)}). Pull or copy it again, or choose another model.")
+            raise WeightsDamaged(
+                f"{path} cannot be loaded ({why(load)}). Pull or copy it again, or choose another model."
+            )
         self._adapter: Any = None
         self._vocabulary = self._api.llama_model_get_vocab(self.handle)
         self.vocabulary: int = self._api.llama_vocab_n_tokens(self._vocabulary)

@@ -25,11 +25,12 @@ _WORDS: Final = {
 """Function words, in lower case and without accents. Words that English has too stand in `_SHARED`."""
 
 _SHARED: Final = word_set(
-    "am an das de del den der die el en es ha has hat he in la las le los me mi no se so um un van von war was y zu zum"
+    """alle am an bin bis con como das de del den der die el en es fur ha has hasta hat hay he in la las le los me mi
+    mit muss no para se sin so sobre tu um un van von war was y zu zum"""
 )
 """Words that English, or its names ("la Cruz"), share with another language: alone they say nothing."""
 
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = re.compile(r"\b[^\W\d_]+\b")
 _LEAST, _LEAST_SHARED = 2, 3
 """The fewest function words of a language, and the fewest if English has each of them too."""
 
@@ -37,9 +38,11 @@ _LEAST, _LEAST_SHARED = 2, 3
 def other_language(question: str) -> str:
     """Return the language, other than English, that the question is in: "German" or "Spanish"; "" if unsure.
 
-    A function word of English that this language lacks makes it unsure.
+    A function word of English that this language lacks makes it unsure. Words with a capital, but for the first, are
+    names: "Hasta La Vista".
     """
-    words = set(_WORD.findall(plain(question).replace("ß", "ss")))
+    typed = _WORD.findall(question)
+    words = {plain(word).replace("ß", "ss") for word in typed[:1] + [word for word in typed if word.islower()]}
     counts: dict[str, int] = {}
     for language, own in _WORDS.items():
         held = words & own

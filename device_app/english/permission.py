@@ -8,12 +8,23 @@ from device_app.english.stemming import forms
 from device_app.english.terms import plain
 from device_app.english.words import denies
 
-_ASKS: Final = re.compile(r"(?:^|,\s+)(?:can|could|may)\b|\b(?:allowed|permitted)\b", re.IGNORECASE)
+_ASKS: Final = re.compile(
+    r"(?:^|,\s+)(?:can|could|may) (?:i|we|you|one|people|tenants?|guests?|children|kids)\b|\b(?:allowed|permitted)\b",
+    re.IGNORECASE,
+)
 _ASKS_OTHERWISE: Final = re.compile(r"\b(?:forbidden|prohibited|banned|or)\b", re.IGNORECASE)
+_UNSURE: Final = re.compile(
+    r"\bno (?:more|less|fewer|later|earlier) than\b"
+    r"|\bno (?:\w+ )?(?:fees?|charges?|costs?|problems?|limits?|objections?)\b"
+    r"|(?:\b(?:not|never|no longer)|n['’]t) (?:\w+ )?(?:forbidden|prohibited|banned)\b|\bnot forget\b"
+)
+"""Matches a limit, what costs nothing, and a denied ban: whether they allow anything is not said in so many words."""
+
 _ALLOWED: Final = r"(?:allowed|permitted|admitted|acceptable)"
 _FORBIDS: Final = re.compile(
     rf"(?:\b(?:not|never|nor|no longer)|n['’]t)\b(?: \w+){{0,2}} {_ALLOWED}\b|\b(?:forbidden|prohibited|banned)\b"
-    r"|\b(?:may|must|can|shall) ?(?:not|never)\b|\b(?:can|must|shall|may)n['’]t\b|\bdo(?:es)? not (?:allow|permit)\b"
+    rf"|\b(?:nobody|no one|none|neither)\b.{{0,40}} {_ALLOWED}\b|\bcan['’]t\b"
+    r"|\b(?:may|must|can|shall) ?(?:not|never)\b|\b(?:must|shall|may)n['’]t\b|\bdo(?:es)? not (?:allow|permit)\b"
     rf"|\bno \w+(?: \w+){{0,3}} (?:is|are) {_ALLOWED}\b"
 )
 _ALLOWS: Final = re.compile(
@@ -34,6 +45,8 @@ def permission(sentence: str, subject: Iterable[str]) -> Literal["yes", "no", ""
     `subject` are the words of what is asked about: "no dogs" forbids dogs.
     """
     text = plain(sentence).replace("’", "'")
+    if _UNSURE.search(text):
+        return ""
     if _FORBIDS.search(text) or any(re.search(rf"\bno (?:\w+ )?{forms(word)}\b", text) for word in subject):
         return "no"
     return "yes" if _ALLOWS.search(text) else ""

@@ -26,9 +26,13 @@ _NOUNS = {
     noun: verb
     for verb, nouns in {
         "apply": "application applications", "approve": "approval approvals", "arrive": "arrival arrivals",
-        "decide": "decision decisions", "deliver": "delivery deliveries", "depart": "departure departures",
+        "cancel": "cancellation cancellations", "confirm": "confirmation confirmations",
+        "consult": "consultation consultations", "decide": "decision decisions",
+        "deliver": "delivery deliveries", "depart": "departure departures",
         "describe": "description descriptions", "discover": "discovery discoveries", "expire": "expiry expiration",
-        "insure": "insurance insurances", "marry": "marriage marriages", "propose": "proposal proposals",
+        "examine": "examination examinations", "insure": "insurance insurances",
+        "install": "installation installations", "invite": "invitation invitations", "marry": "marriage marriages",
+        "prepare": "preparation preparations", "propose": "proposal proposals",
         "recover": "recovery", "refuse": "refusal refusals", "register": "registration registrations",
         "remove": "removal removals", "renew": "renewal renewals", "reserve": "reservation reservations",
         "subscribe": "subscription subscriptions", "withdraw": "withdrawal withdrawals withdrew withdrawn",
@@ -40,8 +44,7 @@ _NOUNS = {
 _OF_FORMS = ("ings", "ing", "ied", "ies", "ed", "es", "s")
 _OF_RELATIVES = ("ations", "ation", "ingly", "edly", "ments", "ment", "ions", "ion", "ers", "er", "ly")
 _SEARCHED = ("ings", "ing", "ions", "ion", "ments", "ment", "edly", "ied", "ies", "ed", "es", "ers", "er", "ly", "s")
-_LONG = ("ations", "ation")
-_ADDED = ("d", "r", "al", "able", "ness", "or", "ors", "ation", "ations")
+_ADDED = ("d", "r", "al", "able", "ness", "or", "ors")
 """Endings that a text's word may have if the question's word has no ending."""
 
 _VOWEL = re.compile("[aeiouy]")
@@ -50,7 +53,7 @@ _VOWEL = re.compile("[aeiouy]")
 @lru_cache(maxsize=8192)
 def stemmed(word: str) -> str:
     """Return the word without its English ending, in a form that related words share."""
-    word = _IRREGULAR.get(word) or _NOUNS.get(word) or word
+    word = _IRREGULAR.get(word, word)
     for endings in (_OF_FORMS, _OF_RELATIVES):
         word = _without(word, endings)
     if len(word) > 3 and word[-1] in "eiy":
@@ -65,8 +68,7 @@ def forms(word: str) -> str:
 
     It matches the word's family as well, as "delivered" and "delivery".
     """
-    stem = _without(word, _LONG, 5)
-    stem = stem if stem != word else _without(word, _SEARCHED)
+    stem = _without(word, _SEARCHED)
     if len(stem) > 3 and (stem[-1] in "eiy" or (stem != word and stem[-1] == stem[-2])):
         stem = stem[:-1]
     stems = [stem, *(other.rstrip("ey") for other in family(word))]
@@ -76,14 +78,14 @@ def forms(word: str) -> str:
 
 def family(word: str) -> tuple[str, ...]:
     """Return words of the same family that no ending leads to: "deliver" and "delivery" for "delivered"."""
-    stem = stemmed(word)
+    stem = stemmed(_NOUNS.get(word, word))
     return tuple(other for other in _FAMILIES.get(stem, ()) if other != word)
 
 
-def _without(word: str, endings: Iterable[str], least: int = 3) -> str:
-    """Return the word without the first of these endings that leaves `least` letters, one of them a vowel."""
+def _without(word: str, endings: Iterable[str]) -> str:
+    """Return the word without the first of these endings that leaves three letters, one of them a vowel."""
     bares = (word.removesuffix(ending) for ending in endings if word.endswith(ending))
-    return next((bare for bare in bares if len(bare) >= least and _VOWEL.search(bare)), word)
+    return next((bare for bare in bares if len(bare) >= 3 and _VOWEL.search(bare)), word)
 
 
 _FAMILIES: dict[str, list[str]] = {}

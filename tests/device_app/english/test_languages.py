@@ -40,6 +40,11 @@ def test_german_and_spanish_are_noticed(question: str, language: str) -> None:
         "invoice Von der Heide",
         "dentist Dr. Es-Sayed",
         "Café de Flore",
+        "fur hat price",
+        "MIT license ES6",
+        "MIT van der Berg",
+        "Lake Como, Hotel del Sol",
+        "Hasta La Vista, Los Lobos",
         "What is the German for “Wo ist der Bahnhof”?",
     ],
 )
