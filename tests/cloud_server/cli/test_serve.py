@@ -147,7 +147,9 @@ def test_a_settings_file_that_is_no_toml_is_not_sent_to_the_devices_editor(tmp_p
         load(paths, {})
 
 
-def test_what_keeps_it_from_listening_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_keeps_it_from_listening_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    allow(tmp_path)
+
     async def run(*_: object, **__: object) -> None:
         raise OSError(98, "address already in use")
 
@@ -245,7 +247,8 @@ def stopped_before_loading(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     return loads
 
 
-def test_it_says_what_the_model_takes_before_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_says_what_the_model_takes_before_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    allow(tmp_path)
     loads = stopped_before_loading(monkeypatch)
     free(monkeypatch, 8_000_000_000)
     result = CliRunner().invoke(serve.command, ["--model", "smollm2-1.7b", "--threads", "3"])
@@ -257,7 +260,8 @@ def test_it_says_what_the_model_takes_before_it_is_loaded(monkeypatch: pytest.Mo
     assert load(Paths.locate(os.environ), {}).settings.model.name == "smollm2-135m"  # for one run
 
 
-def test_a_model_that_cannot_fit_is_refused_with_the_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_cannot_fit_is_refused_with_the_forecast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    allow(tmp_path)
     loads = stopped_before_loading(monkeypatch)
     free(monkeypatch, 3_000_000_000)
     said = refused("--model", "smollm2-1.7b")
