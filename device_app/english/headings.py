@@ -52,6 +52,8 @@ _MOST_WORDS: Final = 6
 """The most words of a line that counts as a heading by its colon or its capitals alone."""
 
 _LEAST_CAPITALS: Final = 4
+_MOST_CHARACTERS: Final = 100
+"""The most characters of a heading."""
 
 
 class Listed(NamedTuple):
@@ -64,7 +66,9 @@ class Listed(NamedTuple):
 
 def heading(line: str) -> Outcome | None:
     """Return the outcome that the line announces as a heading; None for any other line."""
-    if _ITEM.match(line) and not _NUMBER.match(line) and not line.rstrip().endswith(":"):
+    line = line.strip()
+    is_item = _ITEM.match(line) and not _NUMBER.match(line) and not line.endswith(":")
+    if is_item or len(line) > _MOST_CHARACTERS:
         return None
     name = _name(line)
     return next((kind for kind in OUTCOMES if _HEADINGS[kind].fullmatch(name)), None)
@@ -104,12 +108,12 @@ def _listed(lines: Sequence[str]) -> Iterator[Listed]:
         elif not _level(line) and not (is_first and _is_table_head(lines, place)):
             goes_on = is_list and not _ITEM.match(line)
             is_list = is_list or bool(_ITEM.match(line))
-            yield Listed(under, place, "" if goes_on else _ITEM.sub("", line, count=1).strip())
+            yield Listed(under, place, "" if goes_on else _without(_ITEM, line).strip())
         is_first = is_first and bool(announced)
 
 
 def _labelled(line: str) -> tuple[Outcome, str] | None:
-    plain = _BOLD.sub(r"\1\2\3", _ITEM.sub("", line, count=1)).strip()
+    plain = _BOLD.sub(r"\1\2\3", _without(_ITEM, line)).strip()
     matches = ((kind, _LABELS[kind].fullmatch(plain)) for kind in OUTCOMES)
     return next(((kind, match["text"]) for kind, match in matches if match), None)
 
@@ -139,5 +143,11 @@ def _level(line: str) -> int:
 
 def _name(line: str) -> str:
     """Return the words of a heading, without its marks, its number and its colon."""
-    text = _LEVEL.sub("", _ITEM.sub("", line, count=1) if not _LEVEL.match(line) else line, count=1)
-    return _NUMBER.sub("", _BOLD.sub(r"\1", text.strip()), count=1).strip(" #:*_")
+    text = _without(_LEVEL, line if _LEVEL.match(line) else _without(_ITEM, line))
+    return _without(_NUMBER, _BOLD.sub(r"\1", text.strip())).strip(" #:*_")
+
+
+def _without(mark: re.Pattern[str], line: str) -> str:
+    """Return a line without the mark that it begins with, if it does."""
+    match = mark.match(line)
+    return line[match.end() :] if match else line

@@ -57,6 +57,23 @@ def test_a_heading_is_recognised_in_any_form(line: str, kind: Outcome | None) ->
     assert heading(line) == kind
 
 
+def test_a_line_of_spaces_is_no_heading_and_takes_no_time() -> None:
+    assert heading(" " * 100_000) is None
+    assert heading("Decisions" + " " * 100_000 + "of the board") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("Decision: buy paint - the green one", "buy paint - the green one"),
+        ("- Decision: we meet on 12. May", "we meet on 12. May"),
+        ("Action: Tom buys 3) nails", "Tom buys 3) nails"),
+    ],
+)
+def test_a_line_behind_a_label_is_quoted_as_it_stands(line: str, text: str) -> None:
+    assert [each.text for each in listed(["Minutes of the meeting", line])] == [text]
+
+
 def test_the_lines_under_the_headings_are_listed_until_the_next_heading() -> None:
     assert stated(MINUTES) == LISTED
     assert listed(MINUTES.splitlines())[0] == Listed("decision", 5, LISTED[0][1])
