@@ -24,7 +24,7 @@ def result(store: TableStore, reading: Reading) -> Result:
     words = Wording(reading)
     rows, figures = _Rows(store, reading, words), Figures(store, reading, words)
     if reading.group is not None:
-        return Groups(store, reading, words, reading.group).result()
+        return _noted(Groups(store, reading, words, reading.group).result(), note)
     end = {
         "distinct": rows.distinct,
         "latest": rows.at_end,
@@ -34,9 +34,12 @@ def result(store: TableStore, reading: Reading) -> Result:
     }.get(reading.figure or "")
     if end:
         return end()
-    answer = _counted(rows, figures, store.count(reading.table, reading.conditions))
-    answer = replace(answer, text=f"{answer.text}\n\n{note}") if note else answer
+    answer = _noted(_counted(rows, figures, store.count(reading.table, reading.conditions)), note)
     return _with_each(store, reading, words, answer) if reading.alternatives and answer.fits else answer
+
+
+def _noted(answer: Result, note: str) -> Result:
+    return replace(answer, text=f"{answer.text}\n\n{note}") if note else answer
 
 
 def _with_each(store: TableStore, reading: Reading, words: Wording, answer: Result) -> Result:

@@ -13,10 +13,10 @@ from shared.printable import counted
 from storage.table_parts import Condition, Group
 from storage.tables import TableStore
 
-_RETURNS: Final = frozenset(
-    key("return returned refund refunded reversal credit repaid cancelled the a of from partial")
-)
+_RETURNS: Final = frozenset(key("return returned refund refunded reversal credit repaid cancelled"))
 """The words, in comparable form, of a cell that says that money came back."""
+
+_AROUND: Final = frozenset(key("the a of from partial"))
 
 _MOST_NAMED: Final = 5
 _SUMMED: Final = ("sum", "much")
@@ -25,10 +25,10 @@ _SUMMED: Final = ("sum", "much")
 def with_returns(store: TableStore, reading: Reading) -> tuple[Reading, str]:
     """Return the reading with the refunds of what it names, and a note on them and on cells that fit only in part.
 
-    A refund is a cell with the named words and a word such as "return", whose numbers are all below zero: "Rewe
-    (return)" beside "Rewe". Raises StoreError.
+    A refund is a cell with the named words and a word such as "return", whose numbers all have the other sign: "Rewe
+    (return)" beside "Rewe". Where each of several names gets its own sum, refunds are only named. Raises StoreError.
     """
-    if reading.figure not in _SUMMED or reading.column is None or reading.alternatives or reading.is_check:
+    if reading.figure not in _SUMMED or reading.column is None or reading.is_check:
         return reading, ""
     refunds, others = list[str](), list[str]()
     conditions = list(reading.conditions)
@@ -37,13 +37,15 @@ def with_returns(store: TableStore, reading: Reading) -> tuple[Reading, str]:
             continue
         rest = [*reading.conditions[:place], *reading.conditions[place + 1 :]]
         named = [{*key(text)} for text in condition.texts]
+        sign = 0 if reading.alternatives else _sign(store, reading, reading.conditions)
         more = set[str]()
         for text, count in store.counts(reading.table, rest, Group(condition.place)):
             words = {*key(text)}
             added = min((words - own for own in named if own < words), key=len, default=None)
             if text in condition.texts or added is None:
                 continue
-            if added <= _RETURNS and _is_below_zero(store, reading, [*rest, replace(condition, texts=(text,))]):
+            is_return = bool(added & _RETURNS) and added <= _RETURNS | _AROUND
+            if is_return and sign and _sign(store, reading, [*rest, replace(condition, texts=(text,))]) == -sign:
                 more.add(text)
                 refunds.append(f"“{text}” ({counted(count, 'row')})")
             else:
@@ -54,10 +56,13 @@ def with_returns(store: TableStore, reading: Reading) -> tuple[Reading, str]:
     return replace(reading, conditions=tuple(conditions)), " ".join(notes)
 
 
-def _is_below_zero(store: TableStore, reading: Reading, conditions: Sequence[Condition]) -> bool:
+def _sign(store: TableStore, reading: Reading, conditions: Sequence[Condition]) -> int:
+    """Return 1 if all numbers in these rows are above zero, -1 if all are below, else 0."""
     place = reading.column or 0
     totals = store.totals(reading.table, conditions, place, unit_column(reading.table, place))
-    return bool(totals) and all(total.most < 0 for total in totals)
+    if not totals:
+        return 0
+    return 1 if all(total.least > 0 for total in totals) else -1 if all(total.most < 0 for total in totals) else 0
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -88,6 +88,14 @@ date,market,kind,price
 2026-02-08,Rewe (credit),bread,2.00 EUR
 2026-03-09,Rewe City,bread,11.00 EUR
 """,
+    "account.csv": """\
+day,payee,paid
+2026-02-01,Body Shop,-12.00 EUR
+2026-02-02,The Body Shop,-8.00 EUR
+2026-02-03,PayPal,-5.00 EUR
+2026-02-04,PayPal Credit,-9.00 EUR
+2026-02-05,Body Shop (return),4.00 EUR
+""",
     "hobbies.csv": """\
 hobby,euros
 choir,20.00
@@ -456,6 +464,23 @@ def test_what_fits_in_part_is_named_even_where_nothing_fits(rule: Tables) -> Non
     ruled = _answer(rule, "How much did I spend at Rewe in March?")
     assert ruled.text.startswith("None: no row of shopping.csv")
     assert ruled.text.endswith("Not counted, as only a part of the name fits: “Rewe City” (1 row).")
+
+
+@pytest.mark.parametrize(
+    ("payee", "total", "refunds"),
+    [("Body Shop", "-8 EUR", "“Body Shop (return)” (1 row)"), ("PayPal", "-5 EUR", "")],
+)
+def test_a_refund_has_the_other_sign(rule: Tables, payee: str, total: str, refunds: str) -> None:
+    text = _answer(rule, f"What is the total paid for payee {payee} in the account?").text
+    assert text.startswith(total)
+    assert (f"Money that came back is counted in: {refunds}" in text) == bool(refunds)
+    assert "The Body Shop" in text or "PayPal Credit" in text  # named as not counted
+
+
+def test_refunds_are_named_in_each_month_and_for_each_of_several(rule: Tables) -> None:
+    assert "Money that came back is counted in: “Rewe (return)”" in _answer(rule, "How much at Rewe per month?").text
+    several = _answer(rule, "How much did I spend at Rewe and Rewe City?").text
+    assert "Rewe (return)" in several
 
 
 def test_refunds_are_no_purchases(rule: Tables) -> None:
