@@ -1,10 +1,11 @@
-"""How many of the machine's processors have nothing to do."""
+"""How many of the processors that this process may use have nothing to do."""
 
+import os
 import time
 from collections.abc import Callable
 from typing import Final
 
-LOOK_S: Final = 0.1
+LOOK_S: Final = 0.05
 """The shortest time, in seconds, over which the idle processors are counted."""
 
 
@@ -21,12 +22,14 @@ class IdleProcessors:
         self._count = 0.0
 
     def count(self) -> float:
-        """Return how many processors had nothing to do, on average, between the last two looks at them; 0 before the
-        second look, and where the system does not say.
+        """Return how many processors had nothing to do, on average, between the last two looks at them.
+
+        Return 0 where the system does not say, and after a pause, until there has been time for another look.
         """
-        if self._clock() - self._at >= LOOK_S:
+        if (since := self._clock() - self._at) >= LOOK_S:
             now, seconds = self._look()
-            self._count = (seconds - self._seconds) / (now - self._at)
+            is_recent = since < 2 * LOOK_S
+            self._count = (seconds - self._seconds) / (now - self._at) if is_recent else 0.0
             self._at, self._seconds = now, seconds
         return self._count
 
@@ -35,10 +38,13 @@ class IdleProcessors:
 
 
 def _idle_seconds() -> float:
+    """Return the idle seconds of the processors that this process may use; a quota of a container is not seen."""
     import psutil
 
     try:
-        times = psutil.cpu_times()
+        every = psutil.cpu_times(percpu=True)
     except (OSError, RuntimeError, ValueError):  # Android denies it, and some containers have no such file
         return 0.0
-    return float(times.idle + getattr(times, "iowait", 0.0))  # a processor is idle while programs wait for the disk
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(every))
+    # A processor is idle while programs wait for the disk.
+    return sum(each.idle + getattr(each, "iowait", 0.0) for place, each in enumerate(every) if place in usable)

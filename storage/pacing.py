@@ -72,6 +72,8 @@ class AheadPace:
     def spend(self, size: int, seconds: float) -> None:
         """Count the processor time that reading `size` bytes took."""
         self._read, self._spent = self._read + size, self._spent + seconds
+        if self._spent > _FORGET_S:
+            self._read, self._spent = self._read / 2, self._spent / 2
         if self._is_limited:
             self._processor.owe(seconds * _UNIT)
 

@@ -33,8 +33,7 @@ NICE: Final = 15
 """The nice value of the threads that read ahead: where the model uses all processors, each thread gets some 3% of one
 processor.
 
-With this value, a model on two processors kept its full speed, and reads slowed down instead; without it, the model
-kept 0.7 to 0.8 of its speed.
+With this value alone, a model on two processors kept .88 to .95 of its speed; without it, .7 to .8.
 """
 
 READERS: Final = 2
@@ -42,9 +41,12 @@ PIECE: Final = 128 * PAGE
 """The most bytes that are read between two checks whether reading ahead has to yield, and of clusters read at once."""
 
 SHARE: Final = 0.03
-"""The share of one processor's time that reads take at most while none is idle. A model that computes on all of them
-loses about twice that, as its other threads wait for the interrupted one.
+"""The share of one processor's time that reads take at most while none is idle. A model on two processors kept .96 of
+its speed: its other threads wait for the interrupted one, too.
 """
+
+IDLE: Final = 0.5
+"""The least mean number of idle processors at which reads are free: fewer than 1, as the reads take some of it."""
 
 BURST_S: Final = 0.001
 """Seconds of processor time that reads may take one after the other, after a pause."""
@@ -226,7 +228,7 @@ class AheadReader:
             return True
 
     def _delay(self, size: int) -> float:
-        return self._pace.take(size, time.monotonic(), is_processor_idle=self._idle.count() >= 1)
+        return self._pace.take(size, time.monotonic(), is_processor_idle=self._idle.count() >= IDLE)
 
 
 class ReadAhead:

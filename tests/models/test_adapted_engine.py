@@ -54,7 +54,7 @@ def test_slices_of_an_adapted_model_equal_an_uncached_run_to_the_bit(
     weights: Path, adapter: Path, name: str, kv_type: KVType
 ) -> None:
     path = weights / f"smollm2-135m-instruct.{name}.gguf"
-    with open_engine(path, adapter, kv_type=kv_type, threads=1) as engine:
+    with open_engine(path, adapter, kv_type=kv_type, threads=2) as engine:
         tokens = [token for part in ("System. ", TEXT * 4, TEXT * 3, "Who?") for token in engine.tokenize(part)]
         assert len(tokens) > BATCH
         uncached = engine.prefill(0, tokens)

@@ -23,17 +23,30 @@ def test_idle_processors_are_a_mean_since_the_last_look() -> None:
     machine = Machine()
     idle = machine.counted()
     assert idle.count() == 0
-    machine.now, machine.seconds = 102.0, 10.0
+    machine.now += 1.5 * LOOK_S
+    machine.seconds += 1.5 * 1.5 * LOOK_S
     assert idle.count() == pytest.approx(1.5)
     machine.now += LOOK_S / 2
     machine.seconds += 50
     assert idle.count() == pytest.approx(1.5)
-    machine.now, machine.seconds = 104.0, 10.5
+    machine.now += LOOK_S
+    machine.seconds += 0.25 * 1.5 * LOOK_S - 50
     assert idle.count() == pytest.approx(0.25)
 
 
+def test_what_was_idle_long_ago_does_not_count() -> None:
+    machine = Machine()
+    idle = machine.counted()
+    machine.now += 3600
+    machine.seconds += 7200
+    assert idle.count() == 0
+    machine.now += 1.5 * LOOK_S
+    machine.seconds += 2 * 1.5 * LOOK_S
+    assert idle.count() == pytest.approx(2)
+
+
 def test_none_is_idle_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied() -> None:
+    def denied(**_: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(psutil, "cpu_times", denied)
@@ -44,5 +57,5 @@ def test_none_is_idle_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPa
 
 def test_no_more_are_idle_than_there_are() -> None:
     idle = IdleProcessors()
-    time.sleep(2 * LOOK_S)
-    assert 0 <= idle.count() <= 1.2 * (os.cpu_count() or 1)
+    time.sleep(1.2 * LOOK_S)
+    assert idle.count() <= 2 * (os.cpu_count() or 1)

@@ -32,8 +32,8 @@ AHEAD = 6
 @pytest.fixture(scope="module")
 def engines(weights: Path) -> Iterator[tuple[Engine, Engine]]:
     path = weights / "smollm2-135m-instruct.q8_0.gguf"
-    engine = LlamaCppEngine(LlamaModel(path), context=8192, sequences=24, threads=1, kv_type="q8_0")
-    other = LlamaCppEngine(LlamaModel(path), context=1024, sequences=4, threads=1, kv_type="q8_0")
+    engine = LlamaCppEngine(LlamaModel(path), context=8192, sequences=24, threads=2, kv_type="q8_0")
+    other = LlamaCppEngine(LlamaModel(path), context=1024, sequences=4, threads=2, kv_type="q8_0")
     yield engine, other
     engine.close()
     other.close()

@@ -26,7 +26,7 @@ def loaded(request: pytest.FixtureRequest) -> Iterator[TreeEngine]:
         weights: Path = request.getfixturevalue("weights")
         model = LlamaModel(weights / "smollm2-135m-instruct.q8_0.gguf")
         engine = LlamaTreeEngine(
-            model, context=CONTEXT, sequences=SEQUENCES, threads=1, kv_type="q8_0", branches=BRANCHES
+            model, context=CONTEXT, sequences=SEQUENCES, threads=2, kv_type="q8_0", branches=BRANCHES
         )
     yield engine
     engine.close()
