@@ -13,8 +13,11 @@ from typing import Final
 from device_app.english.hearsay import KIN
 from device_app.english.politeness import bare
 from device_app.english.slots import Vocabulary
+from device_app.english.stop_words import STOP_WORDS
 
 _MOST_CHARACTERS: Final = 240
+_LEAST_NAME: Final = 4
+_QUOTES: Final = re.compile(r"[\"“”„«»]|(?<!\w)['‘]\S.*['’](?!\w)")
 
 _LEFT_OUT: Final = "left out"
 _WORD: Final = r"[\w'’/-]+"
@@ -38,20 +41,27 @@ _REQUEST: Final = re.compile(
 )
 """Matches a request that a phrase follows, not a question: "I need …", "could I have …"."""
 
-_AFTERTHOUGHT: Final = re.compile(
-    r"(?:[\s,;.!?–-]+(?:"
+_POLITE: Final = (
+    "please (?:tell|remind|show|help) me|for me,? (?:please|pls)|please|pls|"
+    "thanks?(?: you| a lot| a bunch| so much)?|cheers|ta|though|again|anyway|exactly|jackdaw|or what|or something"
+)
+_ASIDE: Final = (
     r"(?:do|would|might) you (?:happen to )?(?:know|remember|recall)|any (?:idea|clue|chance)|"
     r"i(?:'ve| have)? (?:(?:keep|completely|totally|always) )*(?:forgetting|forgotten|forgot|forget|lost track|wonder)|"
     r"i(?:'m| am) (?:not sure|wondering|curious|asking|trying to remember)|"
     r"(?:i )?(?:can't|cannot|don't) (?:remember|recall|think)|"
     r"(?:can|could|would|will) you (?:please )?(?:tell|remind|show|help|check|look|find|say|see)"
     r"(?: me| us| it| that| up| out| for)*|"
-    r"(?:please )?(?:tell|remind|show|help) me|(?:i'd|i would) (?:like|love) to know|(?:i )?(?:need|want) to know|"
-    r"let me know|for me|please|pls|thanks?(?: you| a lot| a bunch| so much)?|cheers|ta|though|again|anyway|exactly|"
-    r"my mind(?:'s| is| has)? (?:gone )?blank|it(?:'s| has) slipped my mind|jackdaw|quickly|quick"
-    r"))+\W*$",
-    re.IGNORECASE,
+    r"(?:tell|remind|show|help) me|(?:i'd|i would) (?:like|love) to know|(?:i )?(?:need|want) to know|"
+    r"let me know|for me|my mind(?:'s| is| has)? (?:gone )?blank|it(?:'s| has) slipped my mind|quickly|quick"
 )
+_AFTERTHOUGHT: Final = re.compile(
+    rf"(?:[\s,;.!?–-]+(?:{_POLITE})|\s*[,;.!?–-][\s,;.!?–-]*(?:{_ASIDE}))+\W*$", re.IGNORECASE
+)
+"""Matches what is said behind a question: polite words, and clauses behind a comma, such as "i keep forgetting".
+
+Without a comma, such a clause may be what is asked about: "what do I need to know", "is there a parcel for me".
+"""
 
 _POINTED: Final = r"(?:it|that|this|he|she|they|those|these|the one|him|her|them)"
 _FRONT: Final = rf"(?P<subject>(?!{_ASKS}\b){_FEW_WORDS})(?:\s*[,;:–—?]\s*|\s+-\s+"
@@ -72,6 +82,14 @@ _OWNED_FIRST: Final = re.compile(
     re.IGNORECASE,
 )
 
+_NO_FRAME: Final = re.compile(
+    r"^\W*(?:have|has|had|did|do|does|should|shall)(?:n['’]?t)? (?:i|we|they|it|that|this)\b|"
+    r"\w (?:there|help|ok|okay|good|nice|great) $|"
+    r"\b(?:don['’]?t|didn['’]?t|not|never|no need) (?:to )?(?:remind|tell|need|want|check|look|say|hear|help|give)\b",
+    re.IGNORECASE,
+)
+"""Matches what is itself a question or a refusal: "have we asked when …", "is it ok if …", "don't remind me when …"."""
+
 _CLAUSES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), form)
     for pattern, form in (
@@ -89,24 +107,26 @@ _CLAUSES: Final = tuple(
 
 
 def plain(question: str, is_name: Callable[[str], bool]) -> str:
-    """Return the question put more plainly; without its greeting, but otherwise unchanged if it is plain.
+    """Return the question put more plainly; unchanged if it is plain, or quotes words, which must stay as they are.
 
     `is_name` says whether a word in lower case is part of somebody's name: "annas number" is Anna's.
     """
-    if len(question) > _MOST_CHARACTERS:
+    if len(question) > _MOST_CHARACTERS or _QUOTES.search(question):
         return question
-    text = _in_whole_words(_OWNER.sub(lambda match: _owned(match, is_name), bare(question)))
+    asked = bare(question)
+    text = _in_whole_words(_OWNER.sub(lambda match: _owned(match, is_name), asked))
     text = _without_frame(text)
     text = _in_order(text)
     for pattern, form in _CLAUSES:
         text = pattern.sub(form, text)
-    return text
+    return question if text == asked else text
 
 
 def _owned(match: re.Match[str], is_name: Callable[[str], bool]) -> str:
     """Return a name that lacks the apostrophe of its genitive with it; any other word unchanged."""
-    word = match[0].lower()
-    is_genitive = (is_name(word[:-1]) or word[:-1] in KIN) and not is_name(word)
+    word, owner = match[0].lower(), match[0][:-1].lower()
+    is_owner = owner in KIN or (len(owner) >= _LEAST_NAME and owner not in STOP_WORDS and is_name(owner))
+    is_genitive = is_owner and not is_name(word) and match["owned"].lower() not in STOP_WORDS
     return f"{match[0][:-1]}'s" if is_genitive else match[0]
 
 
@@ -122,7 +142,7 @@ def _without_frame(text: str) -> str:
         text = text[: end.start()]
     for asks in _ASKING.finditer(text):
         before = re.findall(_WORD, text[: asks.start()].lower())
-        if not all(word in _FRAME.kinds for word in before):
+        if not all(word in _FRAME.kinds for word in before) or _NO_FRAME.search(text[: asks.start()]):
             break
         if before and not (len(before) == 1 and before[0] in _TIED):
             return text[asks.start() :]
@@ -146,6 +166,6 @@ _FRAME: Final = Vocabulary.load("frames")
 _SHORT: Final = re.compile(
     rf"(?<![\w'’.@/-])(?:{'|'.join(sorted(map(re.escape, _FORMS), key=len, reverse=True))})(?![\w'’@/-])", re.IGNORECASE
 )
-_OWNER: Final = re.compile(r"\b[^\W\d_]{3,}s(?= [^\W\d_])", re.IGNORECASE)
+_OWNER: Final = re.compile(r"\b[^\W\d_]{3,}s(?= (?P<owned>[^\W\d_]+))", re.IGNORECASE)
 _TIED: Final = frozenset(["at", "on", "in", "to", "for", "with", "of", "through"])
 """Prepositions that belong to the question word behind them: "with whom"."""
