@@ -87,6 +87,7 @@ _GENERIC: Final = word_set(
 _MEETINGS: Final = word_set(
     "meeting meetings meet call calls round standup review interview conference workshop sync briefing committee board"
 )
+_JOINS: Final = word_set("and or")
 _DUE: Final = word_set("due deadline deadlines tasks to-dos todos")
 _POINTS: Final = word_set(
     """anything nothing something anybody anyone it that this those these he she they his her their him them there one
@@ -143,7 +144,7 @@ def _asked(text: str, window: Window | None, today: date, *, is_asked: bool) -> 
     if not slots or "other" in kinds or inside - _INSIDE - {""}:
         return None
     subject = _subject(slots, runs) if runs else ""
-    if subject.endswith((" or", " and")):
+    if _JOINS.intersection(subject.split()[:1] + subject.split()[-1:]):
         return None  # of "this week or next", only the first days were understood
     if subject and any(slot.text.startswith("deadline") for slot in slots):
         return None  # of all deadlines, the calendar may lack this one

@@ -16,7 +16,7 @@ from device_app.everyday import agenda_wording as wording
 from device_app.everyday.agenda_items import item
 from device_app.everyday.agenda_times import has_begun, is_in_part, to_come
 from device_app.everyday.agenda_wording import Citations
-from device_app.everyday.mentions import has_words, is_mentioned_after
+from device_app.everyday.mentions import has_words, is_mentioned_after, stems_of_things
 from device_app.everyday.rule import Asked, Ruled
 from shared.printable import counted
 from storage.events import EventStore, StoredEvent
@@ -292,4 +292,7 @@ class _Answering:
             return True
         people = (name for each in stored.people for name in (each, self.people.name(each)))
         words = terms(plain(" ".join((stored.title, stored.event.place, *people))))
-        return has_words(set(map(stemmed, words)), self.question.words)
+        held, is_name = set(map(stemmed, words)), self.people.is_part_of_name
+        only_exact = held.issuperset(self.question.words) or any(map(is_name, terms(self.question.subject)))
+        longer = frozenset[str]() if only_exact else stems_of_things(stored.title, is_name)
+        return has_words(held, longer, self.question.words)

@@ -32,6 +32,8 @@ UID:rehearsed|SUMMARY:Rehearsal|DTSTART;TZID=Europe/Rome:20261005T100000|DURATIO
 UID:rehearsal|SUMMARY:Rehearsal|DTSTART;TZID=Europe/Rome:20261212T130000|DURATION:PT1H|STATUS:CANCELLED
 UID:club|SUMMARY:Book club|DTSTART;TZID=Europe/Rome:20240124T200000|DURATION:PT2H|RRULE:FREQ=MONTHLY;COUNT=21
 UID:trip|SUMMARY:Kobarid|DTSTART;VALUE=DATE:20261204|DTEND;VALUE=DATE:20261207
+UID:lunch|SUMMARY:Lunch with Martina|DTSTART;TZID=Europe/Rome:20261217T120000|DURATION:PT1H
+UID:physio|SUMMARY:Physiotherapy|DTSTART;TZID=Europe/Rome:20261218T100000|DURATION:PT1H
 UID:old|SUMMARY:Vet|DTSTART;TZID=Europe/Rome:20261005T100000|DURATION:PT1H
 UID:noon|SUMMARY:Lunch\\, *with* stars|DTSTART;TZID=Europe/Rome:20261125T123000|DURATION:PT1H
 """
@@ -158,6 +160,7 @@ def ask(store: KnowledgeStore) -> Ask:
             "Do I have rowing tomorrow?",
             "No, “rowing” is not planned tomorrow, Thursday, 26 November.\n\nNext: on Friday…",
         ),
+        ("When is my physio appointment?", "On Friday, 18 December, 10:00–11:00: Physiotherapy [1]."),
         ("Do I have rowing on Tuesday?", "Yes, on Tuesday, 1 December:\n\n- 06:15–07:45 Rowing · Boathouse [1]"),
         ("Which meetings with Petra do I have this week?", "1 event from Monday, 23 November to Sunday, 29 November:…"),
     ],
@@ -175,7 +178,13 @@ def test_what_is_said(ask: Ask, question: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["When is my next karate class?", "Do I have karate tomorrow?", "kind:mail today?", "What is due tomorrow?"],
+    [
+        "When is my next karate class?",
+        "Do I have karate tomorrow?",
+        "kind:mail today?",
+        "What is due tomorrow?",
+        "When is the lunch with Martin?",
+    ],
 )
 def test_what_the_calendars_lack_is_left_to_others(ask: Ask, question: str) -> None:
     assert ask(question) is None
