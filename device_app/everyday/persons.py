@@ -38,6 +38,9 @@ _MONTHS: Final = "|".join(calendar.month_name[1:])
 _PHONE: Final = re.compile(r"(?<![\w.,-])\+?\(?\d(?!\d{3}-\d\d-\d\d)[\d ()/-]{4,}\d(?![\w])")
 _MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\w")
 _DATE: Final = rf"\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?(?:{_MONTHS})|(?:{_MONTHS}) \d|\d{{4}}-\d\d-\d\d"
+_OF_OTHER: Final = r"['’](?:s\b|\s)|\b(?:my|your|his|her|our|their)\b"
+_NEAR, _NEARER = rf"(?:(?!{_OF_OTHER}).){{0,12}}", rf"(?:(?!{_OF_OTHER})[^:]){{0,12}}"
+"""Match the few characters between words that belong together: without another possessive, `_NEARER` without ":"."""
 _FULL_NAME: Final = r"\b(?:[A-Z]\w+|Dr\.?|Mr\.?|Mrs\.?|Ms\.?) [A-Z]\w+"
 _OWN: Final = frozenset(["note", "table", "data", "event"])
 """The kinds of documents that the person writes: "builder" in them means somebody whom the person knows."""
@@ -221,14 +224,24 @@ def _name(words: Sequence[str]) -> str:
     return r"\W+".join(map(re.escape, words))
 
 
+def _says_birthday(line: str, words: Sequence[str]) -> bool:
+    """Return whether a line has the birthday of the person called by the `words`: not that of somebody else beside it.
+
+    "Anna: Tom's birthday is on 3 May" has Tom's birthday, not Anna's.
+    """
+    name = rf"\b{_name(words)}\b(?:['’]s?(?!\w))?"
+    behind = rf"{name}{_NEARER}\b(?:birthday|born)\b{_NEAR}\b(?:{_DATE})"
+    before = rf"^\W*(?:{_DATE})\w*(?:,? \d{{4}})?\W+{name}\W+birthday\b"
+    return re.search(rf"{behind}|{before}", line, re.IGNORECASE) is not None
+
+
 def _score(line: str, words: Sequence[str], question: PersonQuestion, passage: StoredPassage) -> int:
     """Return how well a line answers the question about the person; 0 if it does not."""
     held = naming.words(line)
     if not set(words) <= set(held):
         return 0
     if question.ask == "birthday":
-        birth = rf"{_name(words)}(?:['’]s)?\b.{{0,12}}\b(?:birthday|born)\b.{{0,12}}\b(?:{_DATE})"
-        return 2 if re.search(birth, line, re.IGNORECASE) else 0
+        return 2 if _says_birthday(line, words) else 0
     if question.ask != "who":
         patterns = {"phone": (_PHONE,), "mail": (_MAIL,)}.get(question.ask, (_PHONE, _MAIL))
         return 2 if any(pattern.search(line) for pattern in patterns) else 0

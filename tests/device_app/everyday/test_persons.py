@@ -24,7 +24,7 @@ ANSWERS: dict[str, tuple[str, list[str]]] = {
     "Anna Holt's email address please": ("e-mail address · Anna Holt", ["anna@holt.example"]),
 }
 NUMBERS = "Numbers\n\nKatja Sirk, plumber: 555 0126\n\nDr Marussig, vet: 555 0163\n\nEmergency vet at night: 555 0199\n"
-BIRTHDAYS = "Bruno Kos, birthday on 3 May\n"
+BIRTHDAYS = "Bruno Kos, birthday on 3 May\n\nAnna: Tom's birthday is on 4 May\n\n5 May 1980: Lena's birthday\n"
 
 
 @pytest.mark.parametrize("question", ANSWERS)
@@ -50,6 +50,9 @@ def test_answers(ask: Ask, question: str) -> None:
         ("who is the baker?", []),
         ("when is Bruno's birthday", ["Bruno Kos, birthday on 3 May"]),
         ("when is Katja's birthday", []),
+        ("when is Anna's birthday", []),
+        ("when is Tom's birthday", ["Tom's birthday is on 4 May"]),
+        ("when is Lena's birthday", ["5 May 1980: Lena's birthday"]),
         ("who is Katja Sirk and what's her number", ["Katja Sirk, plumber: 555 0126"]),
         ("what is the plumber called", ["Katja Sirk, plumber"]),
         ("who is at night?", []),
