@@ -136,7 +136,7 @@ class Everyday:
         return None if is_plain else self._as_worded(replace(asked, query=replace(asked.query, text=plain)))
 
     def _as_worded(self, asked: Asked) -> Ruled | None:
-        follows = asked.is_follow_up and bool(asked.before or is_bare_follow_up(asked.text))
+        follows = asked.is_follow_up
         for rule in self.rules:
             if follows and rule.stands_alone:
                 continue

@@ -62,6 +62,7 @@ ANSWERS: dict[str, tuple[str, list[str]]] = {
     "notes on the roof of the boathouse": ("notes · about “roof boathouse”", ["1 note", "Boathouse"]),
     "what's Rick's email": ("e-mail address · Rick Moen", ["rick@moen.example"]),
     "email of Anna Holt": ("e-mail address · Anna Holt", ["anna@holt.example"]),
+    "anna holt, what's her email": ("e-mail address · Anna Holt", ["anna@holt.example"]),
     "kind:mail from:anna how many mails are there": ("mails", ["2 mails:"]),
     "mails from Rick Mohen in Ocotber": ("mails · from Rick Moen · in October 2026", ["2 mails"]),
     "mails from Zorblax": ("mails · from “zorblax”", ["Nobody in your mails is called “zorblax”."]),
@@ -94,6 +95,8 @@ ASIDE = (
     "mails from Mum",
     "Rick altered the rules for posting; what is that mail headed?",
     "Did Rick say that the swap is on Friday?",
+    "How many mails did she send in October?",
+    "How many of them are from Anna?",
 )
 
 
