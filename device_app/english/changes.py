@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from device_app.english import dates
-from device_app.english.stop_words import HOW_ASKED, word_set
-from device_app.english.terms import plain, terms
+from device_app.english.stop_words import HOW_ASKED, SMALL_TALK, STOP_WORDS, word_set
+from device_app.english.terms import plain, stands_in, terms
 
 Aspect = Literal["time", "place", "other"]
 """The property that a question asks for: a time, a place, or another property that may be replaced, such as a price."""
@@ -39,6 +39,16 @@ _COUNTER: Final = re.compile(
 )
 """Matches a proposal of a day or a time, which replaces one that was proposed before in the same conversation."""
 
+_OF_A_COUNTER: Final = (
+    HOW_ASKED
+    | SMALL_TALK
+    | word_set(
+        "meet rather work works suit suits better instead possible please oh sorry prefer easier fine bad busy later "
+        "earlier then evening morning afternoon night noon midnight weekend half past quarter pm clock"
+    )
+)
+"""Words of a proposal of another day or time that name nothing else."""
+
 _CANCELLED: Final = re.compile(
     r"\b(?:is|are|was|were|been|be|had to|have to|must) (?:\w+ )?(?:cancel(?:l?ed)?|called off|scrapped)\b"
     r"|\b(?:(?:will|does|do|did) not|won't|doesn't) (?:take place|happen)\b|\bnot taking place\b"
@@ -53,7 +63,8 @@ _ACCEPTED: Final = re.compile(
     r"of course|that's good|will do|done)\b"
 )
 _REFUSED: Final = re.compile(
-    r"\b(?:sorry|unfortunately|can't|cannot|won't work|doesn't work|not possible|no,|rather not)"
+    r"\b(?:sorry|unfortunately|can't|cannot|won't work|doesn't work|not possible|no,|rather not"
+    r"|not sure|let me (?:check|ask)|but\b|maybe\b|first\b|not for\b|much better)"
 )
 _ASKS_WHEN: Final = re.compile(
     r"^(?:when|(?:at |on |from |until |since )?(?:what|which) (?:time|day|date)|(?:until|from|since) when|how late)\b"
@@ -120,6 +131,13 @@ def is_accepted(reply: str) -> bool:
     """Return whether a reply accepts the proposal in the sentence before it."""
     text = plain(reply).replace("’", "'")
     return bool(_ACCEPTED.search(text)) and not _REFUSED.search(text)
+
+
+def names_another(proposal: str, known: str) -> bool:
+    """Return whether a proposal names more than days, times, filler and the words of `known`, prepared by `plain`."""
+    text = dates.without(_WHEN.sub(" ", plain(proposal).replace("’", "'")))
+    own = [word for word in terms(text) if word not in _OF_A_COUNTER | STOP_WORDS and not word[0].isdigit()]
+    return not all(stands_in(word, [known]) for word in own)
 
 
 def says_when(sentence: str) -> bool:

@@ -79,41 +79,55 @@ def correction(asked: Query, hits: Sequence[Hit], today: date) -> Correction | N
 
 
 def _changes(hit: Hit, aspect: Aspect, subject: list[str]) -> Iterator[_Changing]:
-    every = list(units(hit.passage))
+    every, agreed = list(units(hit.passage)), list[str]()
     for place, unit in enumerate(every):
         change = None if unit.is_row else changes.change(unit.text)
         if change is None or not change.answers(aspect, subject) or not _is_near(unit, subject):
             continue
         sentence = unit.text
         if change.is_proposal:
-            reply = _reply(every[place + 1 :])
+            reply = _reply(every, place)
             if not changes.is_accepted(reply):
                 continue
             sentence = f"{sentence} {reply}"
-        earlier = _proposed_before(every[max(0, place - _FAR) : place], hit, subject) if change.is_counter else ""
+        earlier = ""
+        if change.is_counter and (earlier := _proposed_before(every, place, hit, subject, agreed)):
+            agreed.append(sentence)
         yield _Changing(hit, sentence, unit, change, earlier)
 
 
-def _proposed_before(earlier: Sequence[Unit], hit: Hit, subject: Sequence[str]) -> str:
-    """Return the last of the sentences that names the subject and a day or a time; "" if none does.
+def _proposed_before(every: Sequence[Unit], place: int, hit: Hit, subject: Sequence[str], agreed: Sequence[str]) -> str:
+    """Return the last sentence before the proposal at `place` that names the subject and a day or a time.
 
-    The names of who takes part are no subject: each line of a chat begins with one.
+    Return "" if none does, if the proposal names something else, or if a reply in between, other than to one of the
+    proposals in `agreed`, accepts what came before. The names of who takes part are no subject: each line of a chat
+    begins with one.
     """
     people = plain(" ".join(hit.passage.people))
     words = [word for word in subject if word not in people]
-    for unit in reversed(earlier):
-        speaker = SPEAKER.match(unit.text)
-        said = plain(unit.text[speaker.end() :] if speaker else unit.text)
+    if changes.names_another(_said(every[place]), f"{people} {' '.join(subject)}"):
+        return ""
+    for unit in reversed(every[max(0, place - _FAR) : place]):
+        said = plain(_said(unit))
+        if "?" not in said and changes.is_accepted(said) and not any(unit.text in each for each in agreed):
+            return ""
         if words and not unit.is_row and changes.says_when(said) and _has_half(said, words):
             return unit.text
     return ""
 
 
-def _reply(following: Sequence[Unit]) -> str:
-    """Return the next speaker's first two sentences; "" if nobody speaks afterwards."""
-    lines = [place for place, unit in enumerate(following) if SPEAKER.match(unit.text)]
-    begin, end = [*lines, len(following), len(following)][:2]
-    return " ".join(unit.text for unit in following[begin : min(end, begin + 2)])
+def _said(unit: Unit) -> str:
+    speaker = SPEAKER.match(unit.text)
+    return unit.text[speaker.end() :] if speaker else unit.text
+
+
+def _reply(every: Sequence[Unit], place: int) -> str:
+    """Return the first two sentences of the next other speaker than that at `place`; "" if no other speaks."""
+    lines = [(at, match[1]) for at, unit in enumerate(every) if (match := SPEAKER.match(unit.text))]
+    own = next((name for at, name in reversed(lines) if at <= place), None)
+    begin = next((at for at, name in lines if at > place and name != own), len(every))
+    end = next((at for at, _ in lines if at > begin), len(every))
+    return " ".join(unit.text for unit in every[begin : min(end, begin + 2)])
 
 
 def _before(newest: _Changing, about: Sequence[Hit], aspect: Aspect, subject: list[str]) -> Iterator[tuple[Hit, str]]:

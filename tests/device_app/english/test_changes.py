@@ -2,7 +2,7 @@
 
 import pytest
 
-from device_app.english.changes import aspect, change, is_accepted, subject
+from device_app.english.changes import aspect, change, is_accepted, names_another, subject
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,30 @@ def test_what_is_asked_of_which_subject(question: str, asked: str | None, words:
         ("Petra: OK, see you on Friday.", True),
         ("Sorry, Friday works badly.", False),
         ("What about Monday?", False),
+        ("Anna: not sure that works", False),
+        ("Anna: ok, let me check with Petra first", False),
+        ("Anna: fine, but Friday would be much better", False),
+        ("Anna: ok, let me ask Petra", False),
+        ("Anna: ok, maybe", False),
+        ("Anna: fine, not for me though", False),
+        ("Anna: sure, the butter is mine", True),
     ],
 )
 def test_a_proposal_counts_once_it_is_accepted(reply: str, accepted: bool) -> None:
     assert is_accepted(reply) == accepted
+
+
+@pytest.mark.parametrize(
+    ("proposal", "is_another"),
+    [
+        ("Can we do Saturday at 11?", False),
+        ("Oh, how about Sunday at noon?", False),
+        ("Would Saturday 14 March at 7:30 work for you, Anna?", False),
+        ("Could we have it on Saturday evening at 8 pm instead?", False),
+        ("How about dinner on Saturday at 8?", False),
+        ("And what about the dentist on Saturday at 11?", True),
+        ("Shall we meet at 11 for the swimming lesson?", True),
+    ],
+)
+def test_a_proposal_of_a_time_may_name_something_else(proposal: str, is_another: bool) -> None:
+    assert names_another(proposal, "anna dinner") == is_another

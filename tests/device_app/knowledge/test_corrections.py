@@ -133,6 +133,14 @@ TALK = ("Anna: Dinner Friday at 7?", "Tom: Friday is bad.", "Tom: Can we do Satu
             "how about Sunday at noon? Anna: sure",
             TALK[0],
         ),
+        # What was agreed stays, and a proposal for something else moves nothing.
+        ([TALK[0], "Tom: yes", "Tom: And what about the dentist on Saturday at 11?", "Anna: yes works"], None, None),
+        ([TALK[0], "Tom: And what about the dentist on Saturday at 11?", "Anna: yes works"], None, None),
+        ([TALK[0], "Tom: yes", "Tom: How about Saturday at 11?", "Anna: yes works"], None, None),
+        # Who proposes does not accept.
+        ([*TALK, "Tom: ok I really hope so", "Anna: sorry, no"], None, None),
+        ([*TALK, "Tom: ok I really hope so"], None, None),
+        ([*TALK, "Tom: I hope so", "Anna: works"], "Tom: Can we do Saturday at 11? Anna: works", TALK[0]),
     ],
 )
 def test_an_accepted_reply_moves_what_was_proposed_in_a_chat(
