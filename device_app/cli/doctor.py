@@ -127,10 +127,11 @@ def _attempt(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Find
     try:
         yield from check()
     except JackdawError as error:
-        yield _missing(name, error)
+        yield _failed(name, error)
 
 
-def _missing(name: str, error: JackdawError, remedy: str = "") -> Finding:
+def _failed(name: str, error: JackdawError, remedy: str = "") -> Finding:
+    """Return the failure, with the command that its message names as the remedy, or else `remedy`."""
     said, _, command = str(error).partition(" Run: ")
     return Finding(name, "fail", said, f"Run: {command}" if command else remedy)
 
@@ -229,7 +230,7 @@ def _weights(device: Device, resolved: Resolved[Settings]) -> Iterator[Finding]:
             device.weights.verify(entry)
             yield Finding("model files", "ok", f"{name}: the files are intact")
         except JackdawError as error:
-            yield _missing("model files", error, f"Run: jackdaw models pull {name}")
+            yield _failed("model files", error, f"Run: jackdaw models pull {name}")
 
 
 def _cache(device: Device) -> Iterator[Finding]:
@@ -293,8 +294,7 @@ def _server(device: Device) -> Iterator[Finding]:
         said = f"the certificates in {trusted.authority} cannot be read"
         yield Finding("server", "fail", said, f"Run: jackdaw connect {trusted.url} --authority FILE")
     elif not companion.allowed or companion.connected:
-        said = ". ".join(line.removesuffix(".") for line in companion.summary().splitlines())
-        yield Finding("server", "ok", said)
+        yield Finding("server", "ok", ". ".join(line.removesuffix(".") for line in companion.summary().splitlines()))
     else:
         where = f"{companion.url}: " if companion.url else ""
         yield Finding("server", "fail" if companion.refused else "warn", where + companion.why, remedy(companion))
