@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -17,6 +18,7 @@ from cloud_server.scale.asgi import Application
 from cloud_server.serving.server import CompanionServer
 from shared.errors import ExitCode, ServerLost
 from shared.protocol import messages as m
+from storage.paths import HOME_VARIABLE, Paths
 from tests.companion import Cursed, Phone, companion
 from tests.companion_process import CompanionProcess
 from tests.faults import DANUBE, closing, until
@@ -115,9 +117,11 @@ def test_a_device_goes_on_with_its_answer_where_the_server_is_lost(tmp_path: Pat
 def test_the_command_ends_with_the_code_on_which_the_unit_starts_it_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    companion_server = companion(TokenFile(tmp_path / "tokens.json"), Cursed(), {})
+    tokens = TokenFile(Paths.locate({HOME_VARIABLE: str(tmp_path)}).server_tokens)
+    tokens.create("phone", datetime.now(UTC))
+    companion_server = companion(tokens, Cursed(), {})
     spoil_sweeping(companion_server)
-    monkeypatch.setenv("JACKDAW_HOME", str(tmp_path))
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
     monkeypatch.setattr(serve, "ensure", lambda *_: None)
     monkeypatch.setattr(serve, "begin_logging", lambda *_, **__: None)
     monkeypatch.setattr(serve, "_end_within", lambda *_: None)

@@ -58,9 +58,10 @@ def install(phone: Phone) -> Path:
 
 
 def said_of_llama_cpp(phone: Phone) -> list[tuple[str, str]]:
-    """Return the levels and texts of what `jackdaw doctor` reports about llama.cpp."""
+    """Return the levels and texts, with remedies, of what `jackdaw doctor` reports about llama.cpp."""
     findings = phone.json("doctor", fakes=False, code=None, own=BY_HEADER)["findings"]
-    return [(finding["level"], finding["said"]) for finding in findings if finding["check"] == "llama.cpp"]
+    own = [finding for finding in findings if finding["check"] == "llama.cpp"]
+    return [(finding["level"], f"{finding['said']} {finding['mend']}".strip()) for finding in own]
 
 
 def test_an_answer_is_written_with_the_systems_library(bare: Phone) -> None:
