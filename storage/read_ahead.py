@@ -40,7 +40,7 @@ READERS: Final = 2
 PIECE: Final = 128 * PAGE
 """The most bytes that are read between two checks whether reading ahead has to yield, and of clusters read at once."""
 
-SHARE: Final = 0.03
+SHARE: Final = 0.025
 """The share of one processor's time that reads take at most while none is idle. A model on two processors kept .96 of
 its speed: its other threads wait for the interrupted one, too.
 """
