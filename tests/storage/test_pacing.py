@@ -89,6 +89,16 @@ def test_the_expected_rate_is_the_lesser_limits() -> None:
     assert pace.rate == RATE
 
 
+def test_the_expected_rate_forgets_dear_reads_of_long_ago() -> None:
+    pace = AheadPace(1e12, BURST, SHARE, SECONDS)
+    pace.take(1, 0.0, is_processor_idle=False)
+    for _ in range(10):
+        pace.spend(1, 1.0)
+    for _ in range(1000):
+        pace.spend(10, 0.1)
+    assert pace.rate == pytest.approx(SHARE * 10 / 0.1, rel=0.01)
+
+
 def test_reads_side_by_side_are_one_stretch_of_time() -> None:
     throughput = Throughput()
     assert throughput.rate is None
