@@ -43,7 +43,7 @@ def test_folders_become_an_adapter_with_its_card_and_once_only(
     @cache
     def shallow(*given: Any) -> Llama:
         # A processor without instructions for bfloat16 takes ten times as long in it.
-        model = from_gguf(*given).float()
+        model: Llama = from_gguf(*given).float()
         model.blk = model.blk[:2]
         return model
 
