@@ -36,6 +36,9 @@ class WaitLimits:
     token_s: float = 5.0
     """Seconds to wait for the next token, beyond the start that the server promised; after that, the device writes."""
 
+    alone_s: float = 30.0
+    """Seconds to wait for the first token, where the device's model is too small to write the answer instead."""
+
 
 LIMITS = WaitLimits()
 

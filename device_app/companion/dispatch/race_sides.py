@@ -61,7 +61,8 @@ class RaceSides:
         self._device = DeviceSide(source, question, inbox)
         self._server = ServerSide(link, ask, inbox)
         self.began = time.monotonic()
-        self.patience = ServerPatience(waiting.LIMITS.token_s, self.began)
+        limit_s = waiting.LIMITS.alone_s if question.server_begins else waiting.LIMITS.token_s
+        self.patience = ServerPatience(limit_s, self.began)
         self.vocabulary = 2**31
         self.rounds = Rounds()
         self.started: dict[Side, float] = {}

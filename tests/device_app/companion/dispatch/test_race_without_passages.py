@@ -1,5 +1,7 @@
 """A request without passages, raced between this process' model and a real server over real sockets."""
 
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,6 +14,7 @@ from models.sampling import SamplingSettings
 from shared.errors import EngineError, LinkError
 from tests.companion import Serve, Slow, serve
 from tests.device_app.companion.dispatch.test_race import DEAR_DEVICE, DEVICE, at, linked
+from tests.limits import wait_at_most
 from tests.racing import BOTH, DEAR_SERVER, SERVER, Raced, terms
 
 __all__ = ["serve"]
@@ -28,6 +31,18 @@ class Failing(FakeEngine):
 
     def prefill(self, *_: object) -> Logits:
         raise EngineError("It broke.")
+
+
+class Reading(FakeEngine):
+    """A fake engine that takes `seconds` to read a prompt."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(sequences=4)
+        self.seconds = seconds
+
+    def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+        time.sleep(self.seconds)
+        return super().prefill(sequence, tokens)
 
 
 @pytest.mark.parametrize(("decision", "origin", "sent"), [(SERVER, "cloud", ["the question"]), (DEVICE, "device", [])])
@@ -87,6 +102,16 @@ def test_where_the_server_never_begins_only_a_large_enough_model_does(
                 Raced(link, SERVER, question=question)
         else:
             assert Raced(link, SERVER, question=question).text == LINE
+
+
+def test_a_slow_server_is_waited_for_where_the_device_cannot_begin(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_at_most(monkeypatch, token_s=0.1)
+    with linked(serve(Reading(0.5))) as link:
+        raced = Raced(link, SERVER, question=LARGE_ALONE)
+        assert (raced.text, raced.report.origin) == (LINE, "cloud")
+        assert Raced(link, SERVER, question=REQUEST).report.origin == "device"
 
 
 def test_an_unsuited_device_takes_nothing_over_for_its_price(serve: Serve) -> None:
