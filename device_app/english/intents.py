@@ -53,7 +53,19 @@ _GENERAL = word_set(
     enumerate explain give illustrate justify list make name offer outline plan present propose provide recommend share
     suggest teach"""
 )
+_EXPLAINS = word_set("clarify define describe explain")
+_EXPLAINED = re.compile(
+    r"(?:to )?(?:(?:me|us|simply|briefly) )*(?:what|how|why) (?:an? )?(?!(?:the|this|that|these|those|his|her|their|"
+    r"its|he|she|they|it|you|someone|everyone|much|many|long|often|old)\b)(?:[\w-]+ ){1,3}?(?:is|are|means?|works?|"
+    r"happens?|develops?|forms?|changes?|exists?)\b(?!.*\b(?:the|this|that|these|those|his|her|their|its)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Matches the beginning of a clause about something general: "what inflation is", "how a vaccine works"."""
+
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]+)[\"”»]")
+_WORDED = re.compile(r"\W*(?:translate|rephrase|reword|paraphrase|conjugate)\b", re.IGNORECASE)
+_QUOTED_WORDING = re.compile(r"(?<!\w)[\"'“”‘’„«][^\"“”„«»]+?[\"'“”‘’»](?!\w)")
+"""Matches a wording in quotation marks, after a verb of `_WORDED`: "translate 'good morning, my friends'"."""
 
 _IS_KNOWN = re.compile(
     r"(?:of|for|from|at|with|by|and|or)\b|\W*$|(?:(?:me|us|down|up|out) )*(?:(?:the|his|her|their|its|that|those|what|"
@@ -189,6 +201,9 @@ def _parts(text: str) -> _Parts:
         return _Parts(head, block)
     if (quoted := _QUOTED.search(text[:_READ])) and _count(quoted[1]) >= _QUOTED_WORDS:
         return _Parts(f"{text[: quoted.start()]}{text[quoted.end() :]}", quoted[1], quoted=True)
+    worded = _QUOTED_WORDING.search(text[:_READ])
+    if worded and _WORDED.match(without_polite_words(text[:_READ])):
+        return _Parts(f"{text[: worded.start()]}{text[worded.end() :]}", worded[0], quoted=True)
     before, _, behind = text.partition(":")
     if _count(behind) >= _GIVEN_WORDS and (
         POINTS.search(before[-_READ:]) or first_verb(before)[0] in MAKES | TREATS - LOOKS
@@ -211,6 +226,8 @@ def _asks_for_text(sentence: str, parts: _Parts) -> bool:
         return is_given or points or _makes_new_text(verb, rest)
     if verb in TREATS:
         return points or _count(parts.given) >= _GIVEN_WORDS
+    if verb in _EXPLAINS and _EXPLAINED.match(rest) and not (_NAME.search(rest) or _OWN.search(rest)):
+        return True
     if verb in _GENERAL:
         return _count(parts.given) >= _MANY_WORDS or _is_general(verb, rest)
     is_asked = verb in _LOOKS_UP or begins_as_question(sentence) or begins_as_question(parts.given)
