@@ -118,6 +118,8 @@ def command(
     if replicas:
         _serve_many(paths, _of_each(settings, sharing), replicas, starting, as_json=as_json)
         return
+    if not as_json:
+        click.echo("Loading the model. The first time it is also tested on this machine, for up to minutes.", err=True)
     server = build.server(paths, settings)
 
     def ready(address: str, port: int, metrics_port: int | None) -> None:

@@ -255,6 +255,7 @@ def test_it_says_what_the_model_takes_before_it_is_loaded(tmp_path: Path, monkey
     assert result.stderr == (
         "The model smollm2-1.7b needs about 3,023 MB of memory (1,056 MB of weights, 1,711 MB for 16,384 tokens of "
         "context, 256 MB for kept states), and 8,000 MB are free. Threads: 3; on a GPU: no layers.\n"
+        "Loading the model. The first time it is also tested on this machine, for up to minutes.\n"
     )
     assert [settings.model.name for settings in loads] == ["smollm2-1.7b"]
     assert load(Paths.locate(os.environ), {}).settings.model.name == "smollm2-135m"  # for one run
