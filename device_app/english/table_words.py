@@ -19,8 +19,8 @@ a period on average, as in "on average per month".
 FIGURES: Final[Mapping[Figure, re.Pattern[str]]] = {
     "difference": re.compile(r"\bdifference\b|\bhow (?:much|many)\b(?=.*\bthan\b)"),
     "mean": re.compile(
-        r"\b(?:(?:on|in) average\b(?=.*\b(?:per|each|every) (?:year|month|day)\b)|"
-        r"(?:per|each|every) (?:year|month|day),? (?:on|in) average\b|"
+        r"\b(?:(?:on|in) average\b(?=.*\b(?:per|each|every|a) (?:year|month|day)\b)|"
+        r"(?:per|each|every|a) (?:year|month|day),? (?:on|in) average\b|"
         r"average(?= (?:per|each|every) (?:year|month|day)\b))"
     ),
     "average": re.compile(
@@ -86,10 +86,23 @@ EXCEPT: Final = re.compile(
 )
 """Matches words that introduce an exception, such as "except"."""
 
+_A: Final = (
+    r"(?<!\bin )(?<!\bfor )(?<!\bof )(?<!\bhalf )(?<!\bdoes )(?<!\bwithin )(?<!\bafter )"
+    r"a(?= (?:year|month|day)(?:\W*$| (?:on|at|for|in|with|to|from|by)\b))"
+)
+"""Matches "a" that means "per", as in "how much do I spend a month on groceries?"."""
+
 GROUP: Final = re.compile(
-    r"\b(?:per|by|for all|(?:for |in )?(?:each|every)(?: single| of the)?|(?P<which>which|what)) (?P<noun>[^\W\d_]+)\b"
+    rf"\b(?:per|by|for all|{_A}|(?:for |in )?(?:each|every)(?: single| of the)?|(?P<which>which|what)) "
+    r"(?P<noun>[^\W\d_]+)\b"
 )
 """Matches the group of a figure, such as "per month", "by category" or "which month"."""
+
+MONTHLY: Final = re.compile(r"(?<=\bspend )monthly\b|(?<=\bspent )monthly\b|\bmonthly(?= spend(?:ing)?\b)")
+"""Matches "monthly" that means "per month"; in "monthly fee" it is a part of a name."""
+
+SPENDING: Final = re.compile(r"\b(?:i|we) (?:\w+ )?spen[dt]\b|\b(?:my|our) (?:\w+ ){0,3}(?:spending|expenses)\b")
+"""Matches words for all that a person spends, as "how much does it cost?" does not ask."""
 
 PERIODS: Final[tuple[Literal["year", "month", "day"], ...]] = ("year", "month", "day")
 

@@ -30,6 +30,7 @@ _WHO_IS_THAT = re.compile(r"\bwho(?:'?s| is| was) (?:that|this|he|she|it)\W*$")
 _DAYS_UNTIL = re.compile(r"\bhow many (?:\w+ )?(?:days|weeks|months|nights|hours) (?:till|until|til|to|before|left)\b")
 _LASTS = re.compile(r"\bhow long\b.*\blast\W*$")
 _WHOM_PAID = re.compile(r"\bwhom? (?:did|do|have|had) (?:we|i|you|they) (?:pay|paid)\b")
+_IT_COSTS = re.compile(r"\b(?:do|does|did|has|have|will) (?:it|this|that|you|he|she|they|these|those) (?:\w+ )?cost\b")
 _BOUGHT_WHERE = re.compile(r"\bwhere\b.*\b(?:buy|bought|purchased?)\b")
 
 
@@ -40,7 +41,7 @@ def is_misread(aligned: Alignment) -> bool:
         for guard in (
             _counts_other_things, _names_state, _pays_itself, _asks_for_birthday, _asks_for_number, _asks_for_speed,
             _asks_who_it_is, _asks_for_days_until, _asks_how_long, _is_other_container, _asks_for_other_party,
-            _asks_for_mail,
+            _asks_for_mail, _asks_what_it_costs,
         )
     )  # fmt: skip
 
@@ -151,3 +152,8 @@ def _asks_for_mail(aligned: Alignment) -> bool:
     words = aligned.words
     written = {place for match in _WRITTEN.finditer(words.text) for place in words.places(*match.span())}
     return any(aligned.roles.get(place) not in ("cell", "part", "column") for place in written)
+
+
+def _asks_what_it_costs(aligned: Alignment) -> bool:
+    """Return whether the question asks what a thing costs that it does not name, which is not the sum of all rows."""
+    return bool(_IT_COSTS.search(aligned.words.text)) and not aligned.values

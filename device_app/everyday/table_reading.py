@@ -17,7 +17,7 @@ from device_app.english.cells import word_key
 from device_app.english.table_comparisons import Comparison
 from device_app.english.table_senses import ANYWHERE, MEASURES, SENSES, Degree
 from device_app.english.table_units import Unit
-from device_app.english.table_words import MANY, OTHERWISE, Figure
+from device_app.english.table_words import MANY, MONTHLY, OTHERWISE, SPENDING, Figure
 from device_app.english.terms import plain
 from device_app.everyday.table_alignment import Alignment
 from device_app.everyday.table_columns import Columns, columns_of
@@ -110,6 +110,7 @@ def alignments(
     """
     question = _RUN_OUT.sub("expire", question)
     text = _WHATS.sub(r"\1's", _CONTRACTED.sub("", plain(" ".join(question.split())).replace("’", "'")))
+    text = MONTHLY.sub("per month", text)
     if len(text) > _MOST_CHARACTERS or OTHERWISE.search(text):
         return []
     words = parsed(text, today)
@@ -187,7 +188,7 @@ class _Reader:
         return (
             (words.excepted is not None and not has_exception and not (words.denied and aligned.direct))
             or (bool(words.spans) and not aligned.columns.dated())
-            or (words.is_check and self._has_verb())
+            or (words.is_check and (self._has_verb() or (bool(words.period) and bool(aligned.comparisons))))
             or (words.how is not None and bool(words.how.senses) and not self._has_measure(words.how))
             or (bool(words.denied) and not has_exception and not self.rows.missing())
             or len([each for each in words.superlatives if not each.is_comparative]) > 1
@@ -198,8 +199,9 @@ class _Reader:
     def _evidence(self) -> float:
         """Return the weight of all evidence that the question is about this table."""
         roles = self.aligned.roles
-        limited = 1.0 * bool(self.aligned.words.spans) + 1.0 * bool(self.aligned.comparisons)
         amount, words = 0.5 * self.aligned.asks_for_money(), self.aligned.words
+        is_periodic = bool(words.spans) or (bool(words.period) and SPENDING.search(words.text) is not None)
+        limited = 1.0 * is_periodic + 1.0 * bool(self.aligned.comparisons)
         if not set(roles.values()) - {"sense"} and not self.aligned.columns.is_about(word_key("spend")):
             return 0.0
         is_figure = (

@@ -37,6 +37,14 @@ def _rule(home: Path, *folders: Path) -> Tables:
     return Tables(store)
 
 
+SPENDING = """\
+day,shop,sort,amount
+2026-09-03,Rewe,groceries,40.00
+2026-09-04,Aldi,groceries,8.00
+2026-10-02,Rewe,groceries,20.00
+2026-10-09,Optician,health,20.00
+"""
+
 RuleOf = Callable[[str, str], Tables]
 
 
@@ -224,3 +232,46 @@ def test_a_present_says_no_birthday_and_who_is_given_something_pays_nothing(rule
     assert _asked(rule, "When is Tom's birthday?") is None
     assert _asked(rule, "What did Tom pay?") is None
     assert _asked(rule, "What did Tom's birthday cost?") is not None
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "understood"),
+    [
+        ("How much do I spend per month?", "The sum of “amount” by month", "sum of “amount” by month · costs.csv"),
+        ("what do we spend per month", "The sum of “amount” by month", "sum of “amount” by month · costs.csv"),
+        ("how much do I spend each month on average?", "44 on average over the 2 months with rows.", ""),
+        ("how much do I spend on average a month?", "44 on average over the 2 months with rows.", ""),
+        (
+            "how much do I spend a month on groceries?",
+            "The sum of “amount” by month of “day” in costs.csv, where sort is groceries:",
+            "sum of “amount” by month · sort = groceries · costs.csv",
+        ),
+        ("how much do I spend monthly on groceries", "The sum of “amount” by month of “day”", ""),
+        ("what is my average monthly spending on groceries?", "34 on average over the 2 months with rows.", ""),
+        ("what is our monthly spending?", "The sum of “amount” by month of “day” in costs.csv:", ""),
+        ("how much do I spend a year on groceries?", "The sum of “amount” by year of “day”", ""),
+    ],
+)
+def test_spending_is_summed_by_month(rule_of: RuleOf, question: str, first: str, understood: str) -> None:
+    ruled = _asked(rule_of("costs.csv", SPENDING), question)
+    assert ruled
+    assert ruled.text.startswith(first)
+    assert understood in ruled.understood
+    assert "2026" in ruled.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how much does it cost per month?",
+        "how much do they pay per month?",
+        "how much do you cost a month?",
+        "how much did we spend in half a year?",
+        "how much can I spend for a month?",
+        "how much does a month cost?",
+        "did I spend more than 30 per month?",
+        "what is the monthly fee",
+    ],
+)
+def test_a_month_that_is_no_group_is_left(rule_of: RuleOf, question: str) -> None:
+    assert _asked(rule_of("costs.csv", SPENDING), question) is None
