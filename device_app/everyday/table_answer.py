@@ -10,7 +10,7 @@ from device_app.everyday.table_columns import unit_column
 from device_app.everyday.table_figures import MOST_CITED, Figures
 from device_app.everyday.table_groups import Groups
 from device_app.everyday.table_reading import Reading
-from device_app.everyday.table_returns import with_returns
+from device_app.everyday.table_returns import Returns, with_returns
 from device_app.everyday.table_wording import MOST_SHOWN, Result, Wording
 from storage.table_parts import Condition, Group, StoredRow
 from storage.tables import TableStore
@@ -20,11 +20,11 @@ _MOST_ITEMS: Final = 100
 
 def result(store: TableStore, reading: Reading) -> Result:
     """Return the answer to a question as `reading` interprets it. Raises StoreError."""
-    reading, note = with_returns(store, reading)
-    words = Wording(reading)
+    returns = with_returns(store, reading)
+    reading, note, words = returns.reading, returns.note, Wording(returns.reading)
     rows, figures = _Rows(store, reading, words), Figures(store, reading, words)
     if reading.group is not None:
-        return _noted(Groups(store, reading, words, reading.group).result(), note)
+        return _noted(Groups(store, reading, words, reading.group, returns.owners).result(), note)
     end = {
         "distinct": rows.distinct,
         "latest": rows.at_end,
@@ -35,20 +35,21 @@ def result(store: TableStore, reading: Reading) -> Result:
     if end:
         return end()
     answer = _noted(_counted(rows, figures, store.count(reading.table, reading.conditions)), note)
-    return _with_each(store, reading, words, answer) if reading.alternatives and answer.fits else answer
+    return _with_each(store, returns, words, answer) if reading.alternatives and answer.fits else answer
 
 
 def _noted(answer: Result, note: str) -> Result:
-    return replace(answer, text=f"{answer.text}\n\n{note}") if note else answer
+    return replace(answer, text=f"{answer.text}\n\n{note}") if note and answer.text else answer
 
 
-def _with_each(store: TableStore, reading: Reading, words: Wording, answer: Result) -> Result:
+def _with_each(store: TableStore, returns: Returns, words: Wording, answer: Result) -> Result:
     """Return the answer, with the figure for each of two texts of a column: "how much for paint and screws?"."""
+    reading, owners = returns.reading, returns.owners
     sought = set(reading.alternatives)
-    column = next((each.place for each in reading.conditions if sought == set(each.texts)), None)
+    column = next((each.place for each in reading.conditions if sought == {*each.texts} - owners.keys()), None)
     if column is None:
         return answer
-    each = Groups(store, reading, words, Group(column)).all().text.partition("\n\n")[2]
+    each = Groups(store, reading, words, Group(column), owners).all().text.partition("\n\n")[2]
     return replace(answer, text=f"{answer.text}\n\n{each}")
 
 

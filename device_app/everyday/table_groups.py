@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from device_app.english.table_units import unit_named
@@ -27,6 +27,8 @@ class Groups:
     reading: Reading
     words: Wording
     group: Group
+    owners: Mapping[str, str] = field(default_factory=dict)
+    """The names to whose groups some groups belong, by their texts: Rewe for "Rewe (return)"."""
 
     def result(self) -> Result:
         """Return the answer: the difference of two groups, the groups in order, or all groups."""
@@ -127,7 +129,8 @@ class Groups:
             counts = self.store.counts(self.reading.table, self.reading.conditions, self.group)
             return [Totals(text, "", count, count, 0, 0) for text, count in counts]
         figures = self._figures
-        return [total for total in figures.compared(self.group, figures.currencies()) if total.group]
+        totals = [total for total in figures.compared(self.group, figures.currencies()) if total.group]
+        return [replace(total, group=self.owners.get(total.group, total.group)) for total in totals]
 
     def _by_dimension(self, totals: Sequence[Totals]) -> list[list[Totals]]:
         dimensions: dict[str, list[Totals]] = {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from device_app.english.cells import key
@@ -22,38 +22,52 @@ _MOST_NAMED: Final = 5
 _SUMMED: Final = ("sum", "much")
 
 
-def with_returns(store: TableStore, reading: Reading) -> tuple[Reading, str]:
-    """Return the reading with the refunds of what it names, and a note on them and on cells that fit only in part.
+@dataclass(frozen=True, slots=True)
+class Returns:
+    """A reading that counts refunds, and a note on them and on cells that fit only in part.
+
+    `owners` gives, for the text of a refund's cell, the name to which it belongs: Rewe for "Rewe (return)".
+    """
+
+    reading: Reading
+    note: str = ""
+    owners: Mapping[str, str] = field(default_factory=dict)
+
+
+def with_returns(store: TableStore, reading: Reading) -> Returns:
+    """Return the reading with the refunds of what it names.
 
     A refund is a cell with the named words and a word such as "return", whose numbers all have the other sign: "Rewe
-    (return)" beside "Rewe". Where each of several names gets its own sum, refunds are only named. Raises StoreError.
+    (return)" beside "Rewe". Where two names are compared, each has its own refunds. Raises StoreError.
     """
-    if reading.figure not in _SUMMED or reading.column is None or reading.is_check:
-        return reading, ""
+    is_summed = reading.figure in _SUMMED or bool(reading.alternatives and reading.group)
+    if not is_summed or reading.column is None:
+        return Returns(reading)
     refunds, others = list[str](), list[str]()
-    conditions = list(reading.conditions)
+    conditions, owners = list(reading.conditions), dict[str, str]()
     for place, condition in enumerate(reading.conditions):
         if condition.kind != "text" or condition.is_excluded or condition.shown or condition.texts == ("",):
             continue
         rest = [*reading.conditions[:place], *reading.conditions[place + 1 :]]
-        named = [{*key(text)} for text in condition.texts]
-        sign = 0 if reading.alternatives else _sign(store, reading, reading.conditions)
         more = set[str]()
         for text, count in store.counts(reading.table, rest, Group(condition.place)):
-            words = {*key(text)}
-            added = min((words - own for own in named if own < words), key=len, default=None)
-            if text in condition.texts or added is None:
+            added = {name: {*key(text)} - {*key(name)} for name in condition.texts if {*key(name)} < {*key(text)}}
+            if text in condition.texts or not added:
                 continue
-            is_return = bool(added & _RETURNS) and added <= _RETURNS | _AROUND
-            if is_return and sign and _sign(store, reading, [*rest, replace(condition, texts=(text,))]) == -sign:
+            owner = min(added, key=lambda name: len(added[name]))
+            is_return = bool(added[owner] & _RETURNS) and added[owner] <= _RETURNS | _AROUND
+            named = replace(condition, texts=(owner,)) if reading.alternatives else condition
+            sign = _sign(store, reading, [*rest, named]) if is_return else 0
+            if sign and _sign(store, reading, [*rest, replace(condition, texts=(text,))]) == -sign:
                 more.add(text)
+                owners[text] = owner
                 refunds.append(f"“{text}” ({counted(count, 'row')})")
             else:
                 others.append(f"“{text}” ({counted(count, 'row')})")
         conditions[place] = replace(condition, texts=(*condition.texts, *sorted(more)))
     notes = [f"Money that came back is counted in: {_listed(refunds)}."] if refunds else []
     notes += [f"Not counted, as only a part of the name fits: {_listed(others)}."] if others else []
-    return replace(reading, conditions=tuple(conditions)), " ".join(notes)
+    return Returns(replace(reading, conditions=tuple(conditions)), " ".join(notes), owners)
 
 
 def _sign(store: TableStore, reading: Reading, conditions: Sequence[Condition]) -> int:
