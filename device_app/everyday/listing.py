@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 _MOST_LOOKED_AT: Final = 1000
 """The most documents whose files are checked for changes before an answer lists or counts them."""
 
-_MOST_SENDERS, _MOST_TITLES = 5, 8
-"""The most senders in a list, and the most mails with one title whose oldest is shown in full above the list."""
+_MOST_SENDERS, _MOST_TIES, _MOST_TITLES = 5, 50, 8
+"""The most senders in a list; the most if all of them sent equally many; the most mails with one title whose oldest is
+shown in full above the list.
+"""
 
 _NOBODY: Final = (
     "I cannot tell which mails you sent, as who you are is not known yet. Say so with `jackdaw me set NAME`; addresses "
@@ -84,12 +86,18 @@ class Listing:
         """Return the answer that says who sent the most documents."""
         name = self.people.directory.name
         senders = Counter(name(each.people[0]) for each in selection.documents if each.people)
-        counts = senders.most_common(_MOST_SENDERS)
-        if not counts:
+        ranked = sorted(senders.items(), key=lambda counted: (-counted[1], counted[0]))
+        if not ranked:
             return self._list(selection)
-        listed = (f"- {safe_line(name)}: {counted_kind('mail', count)}" for name, count in counts)
-        first, most = counts[0]
-        head = f"{safe_line(first)}: {' '.join((counted_kind('mail', most), *selection.limits))}."
+        most = ranked[0][1]
+        ties = [safe_line(sender) for sender, count in ranked if count == most]
+        first = f"{', '.join(ties[:-1])} and {ties[-1]}" if 1 < len(ties) <= _MOST_SENDERS else ties[0]
+        first = f"{len(ties):,} senders" if len(ties) > _MOST_SENDERS else first
+        each = "each " if len(ties) > 1 else ""
+        head = f"{first}: {each}{' '.join((counted_kind('mail', most), *selection.limits))}."
+        counts = ranked[: min(max(len(ties), _MOST_SENDERS), _MOST_TIES)]
+        listed = [f"- {safe_line(sender)}: {counted_kind('mail', count)}" for sender, count in counts]
+        listed += [f"- … and {len(ties) - len(counts):,} more"] if len(ties) > len(counts) else []
         text = "\n".join((head, "", *listed)) if len(counts) > 1 else head
         return Ruled(text, f"who sent most · {selection.understood}", [SenderItem(*each) for each in counts])
 

@@ -35,6 +35,14 @@ ANSWERS: dict[str, tuple[str, list[str]]] = {
     "Did Anna send me a mail in October?": ("mails · from Anna Holt · in October 2026", ["Yes: 1 mail"]),
     "Did Anna send me a mail in September?": ("mails · from Anna Holt · in September 2026", ["No: your files hold 0"]),
     "who sent me the most mails": ("who sent most · mails · that you received", ["Rick Moen: 3 mails"]),
+    "who wrote to me most in September?": (
+        "who sent most · mails · that you received · in September 2026",
+        [
+            "Tom Gray and Tom Reed: each 1 mail that you received in September 2026.",
+            "- Tom Gray: 1 mail",
+            "- Tom Reed: 1 mail",
+        ],
+    ),
     "show me the mail with the subject Tiny DNS Swap": (
         "mail · with the subject “tiny dns swap”",
         ["5 October 2026, 09:00 · Rick Moen · Tiny DNS Swap", "> The swap is on Friday."],
@@ -103,6 +111,21 @@ ASIDE = (
 @pytest.mark.parametrize("question", ASIDE)
 def test_what_it_leaves_to_others(ask: Ask, question: str) -> None:
     assert ask(question) is None
+
+
+def test_all_who_sent_the_most_are_named(tmp_path: Path) -> None:
+    names = ["Ada", "Bo", "Cy", "Di", "Ed", "Flo", "Gus"]
+    for day, name in enumerate(names, 1):
+        mail = f"From: {name} <{name.lower()}@x.example>\nDate: Mon, 0{day} Sep 2026 09:00:00 +0200\n\nHello.\n"
+        (tmp_path / f"{name}.eml").write_text(mail)
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path])
+    asked = Asked(parse("who sent me the most mail?", NOW.date()), NOW)
+    ruled = Listing(store, known_people(store.database)).answer(asked)
+    assert ruled
+    assert ruled.text.startswith("7 senders: each 1 mail that you received.")
+    assert ruled.text.splitlines()[2:] == [f"- {name}: 1 mail" for name in names]
+    assert len(ruled.items) == len(names)
 
 
 @pytest.mark.parametrize("name", ["soup.md", "2027-03-01_soup.md"])
