@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import naming, persons, speech
+from device_app.english.contacts import MAIL, PHONE, entry
 from device_app.english.persons import PersonQuestion
 from device_app.english.stop_words import STOP_WORDS
 from device_app.everyday.kinds import counted_kind
@@ -35,13 +36,14 @@ _FIRST_MESSAGES: Final = 2
 """How many of a person's first chat messages are quoted, as introductions, if no line describes the person."""
 
 _MONTHS: Final = "|".join(calendar.month_name[1:])
-_PHONE: Final = re.compile(r"(?<![\w.,-])\+?\(?\d(?!\d{3}-\d\d-\d\d)[\d ()/-]{4,}\d(?![\w])")
-_MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\w")
 _DATE: Final = rf"\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?(?:{_MONTHS})|(?:{_MONTHS}) \d|\d{{4}}-\d\d-\d\d"
 _OF_OTHER: Final = r"['’](?:s\b|\s)|\b(?:my|your|his|her|our|their)\b"
 _NEAR, _NEARER = rf"(?:(?!{_OF_OTHER}).){{0,12}}", rf"(?:(?!{_OF_OTHER})[^:]){{0,12}}"
 """Match the few characters between words that belong together: without another possessive, `_NEARER` without ":"."""
 _FULL_NAME: Final = r"\b(?:[A-Z]\w+|Dr\.?|Mr\.?|Mrs\.?|Ms\.?) [A-Z]\w+"
+_NEAR_NUMBER: Final = 60
+"""The most characters between a name and the number that is said to be the person's."""
+
 _OWN: Final = frozenset(["note", "table", "data", "event"])
 """The kinds of documents that the person writes: "builder" in them means somebody whom the person knows."""
 
@@ -102,7 +104,8 @@ class Persons:
         if not lines and not known:
             return None
         what = _ASKED[question.ask]
-        head = " · ".join((safe_line(card.name), *known)) if known or people else ""
+        named = [safe_line(card.name)] if known or people else []
+        head = " · ".join((*named, *(known or _quoted(question, [line for _, line in lines]))))
         if question.ask == "who" and people:
             head = " · ".join((safe_line(card.name), *card.addresses[:2], *card.numbers[:2], *_counts(people)))
         quotes = [f"- {_where(passage)} [{n}]\n  > {safe_line(line)}" for n, (passage, line) in enumerate(lines, 1)]
@@ -134,12 +137,13 @@ class Persons:
     def _said_of(self, words: Sequence[str], question: PersonQuestion, asked: Asked) -> list[_Line]:
         """Return the lines that contain all the `words` and may answer the question, the likeliest first."""
         ids = FullText(self.store.database).matches(all_of([quoted(word) for word in words]), _MOST_PASSAGES)
-        lines: list[_Line] = []
+        name, lines = re.compile(_name(words), re.IGNORECASE), list[_Line]()
         for passage in asked.present(self.store.passages(ids.tolist()).values()):
             for line in _lines_of(passage, question):
                 if (score := _score(line, words, question, passage)) > 0:
-                    cut = line if question.ask == "who" else _cut(line, words)
-                    lines.append(_Line(score, cut[:_MOST_CHARACTERS], passage))
+                    is_who = question.ask == "who"
+                    said = line[:_MOST_CHARACTERS] if is_who else entry(line, name, _MOST_CHARACTERS)
+                    lines.append(_Line(score, said, passage))
         return sorted(lines, key=lambda each: (-each.score, len(each.text), each.text))
 
     def _first_messages(self, people: Sequence[Person], asked: Asked) -> Iterator[tuple[StoredPassage, str]]:
@@ -190,17 +194,17 @@ def _lines_of(passage: StoredPassage, question: PersonQuestion) -> Iterator[str]
         yield from (each.strip() for each in (sentences(line) if question.ask == "who" else [line]))
 
 
-def _cut(line: str, words: Sequence[str]) -> str:
-    """Return the part of a line with the name and the next number or address; the whole line if there is none.
-
-    Readers join wrapped lines, so that one line may hold the numbers of several people.
-    """
-    name = re.search(_name(words), line, re.IGNORECASE)
-    ends = [match.end() for pattern in (_PHONE, _MAIL) if name and (match := pattern.search(line, name.end()))]
-    if not name or not ends:
-        return line
-    befores = [match.end() for match in _PHONE.finditer(line, 0, name.start())]
-    return line[max(befores, default=0) : min(ends)].strip(" ,;.()")
+def _quoted(question: PersonQuestion, lines: Sequence[str]) -> list[str]:
+    """Return the number or the address that is asked for, if the lines have it behind the name, and have no other."""
+    pattern = {"phone": PHONE, "mail": MAIL}.get(question.ask)
+    written = {match[0] for line in lines for match in (pattern.finditer(line) if pattern else ())}
+    if pattern is None or len(written) != 1:
+        return []
+    name = _name([word for word in naming.words(question.name) if word not in STOP_WORDS])
+    is_theirs = re.compile(
+        rf"(?i:\b{name}\b)(?: [A-Z]\w+)?(?:['’]s)?(?:(?!{_OF_OTHER})[^A-Z]){{0,{_NEAR_NUMBER}}}?{re.escape(*written)}"
+    )
+    return [*map(safe_line, written)] if all(map(is_theirs.search, lines)) else []
 
 
 def _is_named(line: str, words: Sequence[str]) -> bool:
@@ -243,7 +247,7 @@ def _score(line: str, words: Sequence[str], question: PersonQuestion, passage: S
     if question.ask == "birthday":
         return 2 if _says_birthday(line, words) else 0
     if question.ask != "who":
-        patterns = {"phone": (_PHONE,), "mail": (_MAIL,)}.get(question.ask, (_PHONE, _MAIL))
+        patterns = {"phone": (PHONE,), "mail": (MAIL,)}.get(question.ask, (PHONE, MAIL))
         return 2 if any(pattern.search(line) for pattern in patterns) else 0
     if len(held) < _LEAST_WORDS:
         return 0

@@ -24,6 +24,13 @@ ANSWERS: dict[str, tuple[str, list[str]]] = {
     "Anna Holt's email address please": ("e-mail address · Anna Holt", ["anna@holt.example"]),
 }
 NUMBERS = "Numbers\n\nKatja Sirk, plumber: 555 0126\n\nDr Marussig, vet: 555 0163\n\nEmergency vet at night: 555 0199\n"
+LINES = """\
+Lojze Kos, roofer: 555 0177, not on Sundays.
+
+If the pump fails, call 555 0101 and ask for Mira, or 555 0102 at night.
+
+Vida says that Ivo's number is 555 0103.
+"""
 BIRTHDAYS = "Bruno Kos, birthday on 3 May\n\nAnna: Tom's birthday is on 4 May\n\n5 May 1980: Lena's birthday\n"
 
 
@@ -56,10 +63,18 @@ def test_answers(ask: Ask, question: str) -> None:
         ("who is Katja Sirk and what's her number", ["Katja Sirk, plumber: 555 0126"]),
         ("what is the plumber called", ["Katja Sirk, plumber"]),
         ("who is at night?", []),
+        (
+            "what is the phone number of Lojze",
+            ["555 0177\n\n- numbers [1]\n  > Lojze Kos, roofer: 555 0177, not on Sundays."],
+        ),
+        (
+            "what is the phone number of Mira",
+            ["> If the pump fails, call 555 0101 and ask for Mira, or 555 0102 at night."],
+        ),
     ],
 )
 def test_lines_of_files_are_quoted(tmp_path: Path, question: str, parts: list[str]) -> None:
-    (tmp_path / "numbers.txt").write_text(f"{NUMBERS}\n{BIRTHDAYS}")
+    (tmp_path / "numbers.txt").write_text(f"{NUMBERS}\n{LINES}\n{BIRTHDAYS}")
     store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
     Ingestion(store, FakeEmbedder()).run([tmp_path / "numbers.txt"])
     ruled = Persons(store, known_people(store.database)).answer(Asked(parse(question, NOW.date()), NOW))
@@ -82,3 +97,13 @@ def test_lines_of_files_are_quoted(tmp_path: Path, question: str, parts: list[st
 )
 def test_what_is_no_question_for_a_person(question: str) -> None:
     assert read(question) is None
+
+
+def test_a_number_that_is_said_to_be_of_somebody_else_is_only_quoted(tmp_path: Path) -> None:
+    (tmp_path / "numbers.txt").write_text(LINES)
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path / "numbers.txt"])
+    asked = Asked(parse("what is the phone number of Vida", NOW.date()), NOW)
+    ruled = Persons(store, known_people(store.database)).answer(asked)
+    assert ruled
+    assert ruled.text.startswith("- ")

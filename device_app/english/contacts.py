@@ -1,0 +1,56 @@
+"""Finds telephone numbers and addresses in lines of text, and the part of a line that belongs to one person. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from shared.text import sentences
+
+PHONE: Final = re.compile(r"(?<![\w.,-])\+?\(?\d(?!\d{3}-\d\d-\d\d)[\d ()/-]{4,}\d(?![\w])")
+MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\w")
+
+_NEXT: Final = re.compile(r"(?:\s*\([^()]*\))?[\s,;.|*•-]*(?=\b[A-Z])")
+"""Matches what stands between a number and the name behind it: a remark in brackets, and separators."""
+
+
+def contacts(line: str) -> list[re.Match[str]]:
+    """Return the telephone numbers and the addresses of a line, in order."""
+    return sorted((match for kind in (PHONE, MAIL) for match in kind.finditer(line)), key=lambda match: match.start())
+
+
+def entry(line: str, name: re.Pattern[str], most: int) -> str:
+    """Return the whole line, or its part about the person if it lists several people, at most `most` characters.
+
+    Readers join wrapped lines, so that one line may hold the numbers of several people: a part ends where a name
+    follows a number, or, if the line begins with a number, before each number. Of a text that is too long, the
+    sentences with the name and with a number are kept.
+    """
+    parts = [part.strip(" ,;|") for part in _parts(line)]
+    part = next((part for part in parts if name.search(part) and contacts(part)), line)
+    if len(part) > most:
+        kept = [each for each in sentences(part) if name.search(each) or contacts(each)]
+        part = " … ".join(each.strip() for each in kept)
+    return part if len(part) <= most else _around(part, name, most)
+
+
+def _parts(line: str) -> Sequence[str]:
+    matches = contacts(line)
+    if len(matches) <= 1:
+        return [line]
+    if matches[0].start() == 0:
+        starts = [match.start() for match in matches if PHONE.fullmatch(match[0])]
+    else:
+        starts = [behind.end() for match in matches if (behind := _NEXT.match(line, match.end())) and behind[0]]
+    return [line[start:end] for start, end in pairwise([0, *starts, len(line)])]
+
+
+def _around(text: str, name: re.Pattern[str], most: int) -> str:
+    """Return `most` characters of a text, with the number behind the name, or else the first, at their end."""
+    matches, match = contacts(text), name.search(text)
+    start = match.end() if match else 0
+    last = next((each.end() for each in matches if each.start() >= start), matches[0].end() if matches else 0)
+    last = min(max(last, most), len(text))
+    return text[last - most : last]

@@ -1,0 +1,50 @@
+"""The part of a line that belongs to one person."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.english.contacts import contacts, entry
+
+JOINED = "Ivo Hrib, builder: 555 0117 (not between 12 and 13, he eats) Katja Sirk, plumber: 555 0126 Tom Reed: 555 0199"
+LONG = "The cellar is damp. " * 20
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "part"),
+    [
+        ("Katja Sirk, plumber: 555 0126, evenings only.", "katja", "Katja Sirk, plumber: 555 0126, evenings only."),
+        (
+            "The keys are with Katja, her number is 555 0126.",
+            "katja",
+            "The keys are with Katja, her number is 555 0126.",
+        ),
+        ("555 0126 is Katja's number.", "katja", "555 0126 is Katja's number."),
+        (JOINED, "ivo", "Ivo Hrib, builder: 555 0117 (not between 12 and 13, he eats)"),
+        (JOINED, "katja", "Katja Sirk, plumber: 555 0126"),
+        (JOINED, "tom", "Tom Reed: 555 0199"),
+        ("Marta 555 0101, Katja 555 0126, Tom 555 0199", "katja", "Katja 555 0126"),
+        ("555 0101 Marta 555 0126 Katja 555 0199 Tom", "katja", "555 0126 Katja"),
+        ("Call 555 0126 and ask for Katja, or 555 0199.", "katja", "Call 555 0126 and ask for Katja, or 555 0199."),
+        ("Ada, ada@x.example, 555 0101 Bo, bo@x.example", "ada", "Ada, ada@x.example, 555 0101"),
+        (f"{LONG}Katja came. {LONG}Call 555 0126.", "katja", "Katja came. … Call 555 0126."),
+        ("Katja has no number", "katja", "Katja has no number"),
+    ],
+)
+def test_the_part_of_one_person(line: str, name: str, part: str) -> None:
+    assert entry(line, re.compile(name, re.IGNORECASE), 300) == part
+
+
+@given(
+    st.lists(
+        st.sampled_from(["Katja", "katja", "555 0126", "a@b.example", "(x)", "Tom", ",", ". ", "x" * 90]), max_size=30
+    ),
+    st.integers(40, 300),
+)
+def test_a_number_is_kept_and_the_length_is_bounded(words: list[str], most: int) -> None:
+    line = " ".join(words)
+    part = entry(line, re.compile("katja", re.IGNORECASE), most)
+    assert len(part) <= most
+    assert bool(contacts(part)) == bool(contacts(line))
