@@ -42,7 +42,7 @@ _REQUEST: Final = re.compile(
 """Matches a request that a phrase follows, not a question: "I need …", "could I have …"."""
 
 _POLITE: Final = (
-    "please (?:tell|remind|show|help) me|for me,? (?:please|pls)|please|pls|"
+    "please (?:tell|remind|show|help) me|please|pls|"
     "thanks?(?: you| a lot| a bunch| so much)?|cheers|ta|though|again|anyway|exactly|jackdaw|or what|or something"
 )
 _ASIDE: Final = (

@@ -70,6 +70,7 @@ def test_it_is_put_plainly(question: str) -> None:
         "who would you recommend",
         "is there a parcel for me?",
         "which mails are for me",
+        "what did Tom buy for me",
         "what did Anna show me",
         "what do I need to know",
         "which mails did i forget",
