@@ -24,9 +24,37 @@ _WORDS: Final = {
 }
 """Function words, in lower case and without accents. Words that English has too stand in `_SHARED`."""
 
+_VERBS: Final = {
+    "German": word_set(
+        """bekommt beginnt bekam bezahlt brauche braucht brachte darf endet fahre fahren fahrt fand fangt fehlt findet
+        fliege fliegt funktioniert fuhr geht gehen gehort geschickt gesagt ging heiss heisse heisst hiess kam
+        kaufen kennt kommen kommst kommt konnte koste kosten kostet kriegt kundigen lauft lebt liegt lasst macht
+        machen meldet mochte musste nimmt offnet passiert ruft sagt sagte schickte schliesst schreibt schrieb
+        sehe sehen sieht sollte spielt startet steht starb treffe treffen trifft traf verdient vergass wachst
+        weiss wohne wohnen wohnt zahlt"""
+    ),
+    "Spanish": word_set(
+        """abre acaba cierra compre cuesta cuestan debemos debo dice dieron dijo empieza envio escribio gaste
+        gastamos hablo hizo llama llamo llega llegan llego necesito pague puede puedo queda quiere quiero sabe sabes
+        salio tenemos termina trabaja va vamos venir viene vienen vino vive viven volvio"""
+    ),
+}
+"""Common verbs of short questions, in the same form: "Wann kommt Anna?"."""
+
+_ASKING: Final = {
+    "German": word_set(
+        "wann warum wem wen wer weshalb wessen wie wieso wieviel wo woher wohin welche welchen welcher welches"
+    ),
+    "Spanish": word_set("cual cuales cuando cuanta cuantas cuanto cuantos donde que quien quienes"),
+}
+"""Question words that English lacks. A person may have such a name, so that such a word alone says nothing."""
+
+_NEUTRAL: Final = {"German": word_set("will"), "Spanish": word_set("a")}
+"""Function words of English that are words of the language, too, and speak against it only without a question word."""
+
 _SHARED: Final = word_set(
-    """alle am an bin bis con como das de del den der die el en es fur ha has hasta hat hay he in la las le los me mi
-    mit muss no para se sin so sobre tu um un van von war was y zu zum"""
+    """alle am an bin bis con como das de del den der dice die el en es fur ha has hasta hat hay he in la las le llama
+    los me mi mit muss no para se sin so sobre tu um un va van vino von war was y zu zum"""
 )
 """Words that English, or its names ("la Cruz"), share with another language: alone they say nothing."""
 
@@ -42,10 +70,17 @@ def other_language(question: str) -> str:
     names: "Hasta La Vista".
     """
     typed = _WORD.findall(question)
-    words = {plain(word).replace("ß", "ss") for word in typed[:1] + [word for word in typed if word.islower()]}
+    words = {_compared(word) for word in typed[:1] + [word for word in typed if word.islower()]}
     counts: dict[str, int] = {}
     for language, own in _WORDS.items():
-        held = words & own
-        if len(held) >= (_LEAST if held - _SHARED else _LEAST_SHARED) and not words & (STOP_WORDS - own):
+        held = words & (own | _VERBS[language] | _ASKING[language])
+        is_asked = bool(typed) and _compared(typed[0]) in _ASKING[language]
+        foreign = STOP_WORDS - own - (_NEUTRAL[language] if is_asked else frozenset())
+        least = _LEAST if held - _SHARED else _LEAST_SHARED
+        if len(held) >= least and not words & foreign:
             counts[language] = len(held)
     return max(counts, key=lambda language: counts[language], default="")
+
+
+def _compared(word: str) -> str:
+    return plain(word).replace("ß", "ss")
