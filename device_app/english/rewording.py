@@ -13,7 +13,7 @@ from typing import Final
 from device_app.english.hearsay import KIN
 from device_app.english.politeness import bare
 from device_app.english.slots import Vocabulary
-from device_app.english.stop_words import STOP_WORDS
+from device_app.english.stop_words import STOP_WORDS, word_set
 
 _MOST_CHARACTERS: Final = 240
 _LEAST_NAME: Final = 4
@@ -85,10 +85,28 @@ _OWNED_FIRST: Final = re.compile(
 _NO_FRAME: Final = re.compile(
     r"^\W*(?:have|has|had|did|do|does|should|shall)(?:n['’]?t)? (?:i|we|they|it|that|this)\b|"
     r"\w (?:there|help|ok|okay|good|nice|great) $|"
-    r"\b(?:don['’]?t|didn['’]?t|not|never|no need) (?:to )?(?:remind|tell|need|want|check|look|say|hear|help|give)\b",
+    r"\b(?:don['’]?t|didn['’]?t|not|never|no need) (?:to )?(?:remind|tell|need|want|check|look|say|hear|help|give)\b|"
+    r"^\W*(?:(?:and|but|so|well|ok|okay|oh) )*(?:i|we) (?:(?:do|still|already|will) )?"
+    r"(?:know|knew|remember|recall|understand|see)\b(?!.*\bbut\b)",
     re.IGNORECASE,
 )
-"""Matches what is itself a question or a refusal: "have we asked when …", "is it ok if …", "don't remind me when …"."""
+"""Matches a question, a refusal or a statement: "have we asked when …", "is it ok if …", "don't remind me when …"."""
+
+_ASKS_FOR: Final = re.compile(
+    r"\b(?:know|knew|knowing|remember(?:ing)?|recall(?:ing)?|tell|remind(?:ing|er|ed)?|wonder(?:ed|ing)?|curious|"
+    r"interested|forgot|forget|forgotten|forgetting|track|clue|idea|(?:un)?sure|certain|puzzled|confused|blank|slipped|"
+    r"memory|brains?|head|idk|dunno|enlighten|understand|confirm)\b|"
+    r"\b(?:find|finding|figur(?:e|ing)|work(?:ing)?|look(?:ing)?) (?:it |this |that )?(?:out|up|for)\b|"
+    r"\b(?:walk|talk|take|run|fill|catch|bring|put|update|brief|loop) me\b|"
+    r"\b(?:check|checking|see|say|hear|find|give)(?: me| us)?\W*$|\bhelp me (?:out )?with\W*$|[,;:.!?–-]\W*$",
+    re.IGNORECASE,
+)
+"""Matches what makes words a frame of the question behind them; without it, they belong to the question."""
+
+_OPENERS: Final = word_set(
+    """hi hey hello jackdaw dear there good sorry thanks hmm hm um uh er erm oh ah ok okay well so and but also really
+    honestly actually please pls kindly just quick quickly question again"""
+)
 
 _CLAUSES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), form)
@@ -142,12 +160,18 @@ def _without_frame(text: str) -> str:
         text = text[: end.start()]
     for asks in _ASKING.finditer(text):
         before = re.findall(_WORD, text[: asks.start()].lower())
-        if not all(word in _FRAME.kinds for word in before) or _NO_FRAME.search(text[: asks.start()]):
+        if not all(word in _FRAME.kinds for word in before) or not _is_frame(text[: asks.start()]):
             break
         if before and not (len(before) == 1 and before[0] in _TIED):
             return text[asks.start() :]
     request = _REQUEST.match(text)
     return text[request.end() :] if request else text
+
+
+def _is_frame(before: str) -> bool:
+    """Return whether the words before a question only ask it: "any idea", but not "can you help"."""
+    is_opening = _OPENERS.issuperset(re.findall(_WORD, before.lower()))
+    return not _NO_FRAME.search(before) and (is_opening or bool(_ASKS_FOR.search(before)))
 
 
 def _in_order(text: str) -> str:
