@@ -81,7 +81,7 @@ class Figures:
         factor = unit_named(joined.unit).factor
         if unit and joined.unit and unit.dimension != unit_named(joined.unit).dimension:
             return replace(computed, fits=False)
-        value = _value(joined, str(self.reading.figure))
+        value = _value(joined, str(self.reading.figure)) * spending_sign(self.reading, [joined])
         is_within = bound.holds(value, unit.factor / factor if unit and joined.unit else 1.0)
         return replace(computed, text=f"{'Yes' if is_within else 'No'}: {computed.text}")
 
@@ -210,6 +210,13 @@ def is_in(total: Totals, unit: Unit | None) -> bool:
 def _exceeds(total: Totals, other: Totals, *, is_most: bool) -> bool:
     mine, theirs = ((each.most if is_most else each.least) * unit_named(each.unit).factor for each in (total, other))
     return mine > theirs if is_most else mine < theirs
+
+
+def spending_sign(reading: Reading, totals: Sequence[Totals]) -> int:
+    """Return -1 if the totals are what was spent, written as numbers below zero, so that the least is the most spent;
+    else 1.
+    """
+    return -1 if reading.is_spent and totals and all(total.sum < 0 for total in totals) else 1
 
 
 def together(totals: Sequence[Totals], asked: Unit | None) -> Totals | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from device_app.english.table_units import unit_named
 from device_app.everyday.rule import Item
-from device_app.everyday.table_figures import MOST_CITED, Figures, together, usual
+from device_app.everyday.table_figures import MOST_CITED, Figures, spending_sign, together, usual
 from device_app.everyday.table_reading import Reading
 from device_app.everyday.table_wording import MOST_SHOWN, Result, Wording, kinds
 from shared.printable import counted
@@ -43,6 +43,8 @@ class Groups:
         of = f"{self._what} {self._by} in {self.words.file}{self.words.where}"
         for same in self._by_dimension(totals):
             ranked = _ranked(same, is_most=is_most)
+            if spending_sign(self.reading, ranked) < 0:
+                ranked.reverse()
             first = " and ".join(total.group for total in ranked if total.sum == ranked[0].sum)
             lead = f"{first}: the {'greatest' if is_most else 'least'} {of}."
             parts.append("\n".join([lead, "", *map(self._line, ranked[:MOST_SHOWN])]))
@@ -95,7 +97,8 @@ class Groups:
         gap = replace(gap, sum=abs(first - second) / (into.factor if not self._is_counted else 1))
         shown = f"{round(gap.sum)}" if self._is_counted else self._figures.amount(gap, "sum")
         sides = "\n".join(map(self._line, ranked))
-        lead = f"{'Yes' if first > second else 'No'}: " if self.reading.is_check else f"{shown}: "
+        is_more = (first - second) * spending_sign(self.reading, ranked) > 0
+        lead = f"{'Yes' if is_more else 'No'}: " if self.reading.is_check else f"{shown}: "
         where = self.words.where
         text = f"{lead}the {what} {self._by} in {self.words.file}{where}, {shown} apart.\n\n{sides}"
         return self._result([text], [*map(self._item, ranked)], totals)

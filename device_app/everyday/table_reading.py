@@ -17,7 +17,7 @@ from device_app.english.cells import word_key
 from device_app.english.table_comparisons import Comparison
 from device_app.english.table_senses import ANYWHERE, MEASURES, SENSES, Degree
 from device_app.english.table_units import Unit
-from device_app.english.table_words import MANY, MONTHLY, OTHERWISE, SPENDING, Figure
+from device_app.english.table_words import MANY, MONTHLY, OTHERWISE, SPENDING, SPENT, Figure
 from device_app.english.terms import plain
 from device_app.everyday.table_alignment import Alignment
 from device_app.everyday.table_columns import Columns, columns_of
@@ -73,6 +73,9 @@ class Reading:
     score: tuple[float, int]
     may_be_none: bool
     """Whether the answer may be "no row": the question names the table or a cell, and limits days or numbers."""
+
+    is_spent: bool
+    """Whether the question asks for what was spent, which some tables write as numbers below zero."""
 
 
 def read(aligned: Sequence[Alignment], today: date) -> list[list[Reading]]:
@@ -152,7 +155,7 @@ class _Reader:
                 yield Reading(
                     aligned.columns.table, asked.figure, column, shown, tuple(some), asked.group, aligned.unit,
                     words.limit, words.is_check, asked.bound, asked.alternatives, score,
-                    self._may_be_none(some),
+                    self._may_be_none(some), SPENT.search(words.text) is not None,
                 )  # fmt: skip
 
     def _may_be_none(self, conditions: Sequence[Condition]) -> bool:

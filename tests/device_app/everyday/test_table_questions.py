@@ -45,6 +45,14 @@ day,shop,sort,amount
 2026-10-09,Optician,health,20.00
 """
 
+ACCOUNT = """\
+day,shop,amount
+2026-09-03,Rewe,-40.00
+2026-09-20,Rewe (return),20.00
+2026-10-02,Rewe,-12.50
+2026-10-05,Aldi,-35.00
+"""
+
 RuleOf = Callable[[str, str], Tables]
 
 
@@ -275,3 +283,21 @@ def test_spending_is_summed_by_month(rule_of: RuleOf, question: str, first: str,
 )
 def test_a_month_that_is_no_group_is_left(rule_of: RuleOf, question: str) -> None:
     assert _asked(rule_of("costs.csv", SPENDING), question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("did I spend more at Rewe or at Aldi?", "No: "),
+        ("did I spend more at Aldi or at Rewe?", "Yes: "),
+        ("where did I spend more, Rewe or Aldi?", "Aldi: the greatest sum"),
+        ("where did I spend less, Rewe or Aldi?", "Rewe: the least sum"),
+        ("which month did I spend the most?", "2026-10: the greatest sum"),
+        ("did I spend more than 30 at Rewe?", "Yes: -32.50"),
+        ("did I spend more than 40 at Rewe?", "No: -32.50"),
+    ],
+)
+def test_payments_below_zero_are_spent(rule_of: RuleOf, question: str, first: str) -> None:
+    ruled = _asked(rule_of("account.csv", ACCOUNT), question)
+    assert ruled
+    assert ruled.text.startswith(first)
