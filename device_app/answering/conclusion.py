@@ -9,6 +9,7 @@ from device_app.answering.quoting import Quoted
 from device_app.answering.state import Action
 from device_app.cache.answers.bank import Considered
 from device_app.english import private
+from device_app.english.answer_kinds import misfits
 from device_app.english.languages import other_language
 from device_app.everyday.rule import Ruled
 from device_app.knowledge import evidence
@@ -152,8 +153,8 @@ def written(
     """Return the answer that a model wrote, with its evidence; or an abstention, with the passages `near` the question.
 
     Evidence is searched for if there is an `embedder`. With `is_strict`, "Yes" and "No" must be proven by a passage
-    if nothing has checked them, and a passage that allows or forbids what is asked must not say the opposite.
-    Raises NothingWritten.
+    if nothing has checked them, and a passage that allows or forbids what is asked must not say the opposite. An answer
+    of another kind than asked for is a guess. Raises NothingWritten.
     """
     said, hits, trace = text.text, text.hits, request.trace
     if not visible(said):
@@ -163,12 +164,13 @@ def written(
     carried = Carried(None, None, None)
     subject = check.subject if check else Subject(request.query, [hit.passage for hit in near])
     is_contradicted = is_strict and subject.contradicts(said, [hit.passage for hit in hits])
+    is_misfit = misfits(request.query.text, said)
     if embedder:
         with trace.step("evidence"):
             carried = evidence.behind(subject, said, [hit.passage for hit in hits], embedder)
     whether = is_strict and bool(decision(said)) and asks_whether(request.query.text)
     is_decided = carried.proof is not None or not whether or not embedder
-    if is_contradicted or not (check.is_sure(text) if check else carried.support != "none" and is_decided):
+    if is_contradicted or is_misfit or not (check.is_sure(text) if check else carried.support != "none" and is_decided):
         answer = Answer(said, hits, None, trace, info.model)
         return unsupported(answer, nearest(hits, near))
     return Answer(
