@@ -80,6 +80,16 @@ _WEEKDAY_OF: Final = re.compile(
     rf"(?=\d{{1,2}}{_ORDINAL}(?: of)? {_MONTH}|{_MONTH.replace('month', 'month_')} \d)",
     re.I,
 )
+_WEEKDAY_NUMBERED: Final = re.compile(
+    rf"\b(?P<weekday>{'|'.join(calendar.day_name)}),? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)\b"
+    rf"(?! (?:of )?(?:{'|'.join(_NUMBERS)})\b)",
+    re.I,
+)
+_WHOLE_MONTH: Final = re.compile(
+    rf"\b(?:(?:in|for|over|during|throughout|across) )?(?:(?:the )?(?:whole|entire|entirety)(?: month)?(?: of)?|all of|"
+    rf"all through|throughout|the month of) (?:the month of )?(?=(?:{'|'.join(sorted(_MONTHS))})\b)",
+    re.I,
+)
 _FIRST: Final = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"]
 _TEENS: Final = [f"{each}teenth" for each in ("thir", "four", "fif", "six", "seven", "eigh", "nine")]
 _ORDINALS: Final = [
@@ -163,7 +173,8 @@ def plainly(text: str, today: date, *, ahead: bool) -> str:
 
     text = _SPELLING.sub(lambda match: _SPELLINGS[match[0].lower()], _VAGUE.sub("", text))
     text = _ORDINAL_WORD.sub(lambda match: f"{_ORDINALS.index(match[1].lower()) + 1} {match[2]}", text)
-    text = _WEEKDAY_OF.sub("", text)
+    text = _WHOLE_MONTH.sub("in ", _WEEKDAY_OF.sub("", text))
+    text = _WEEKDAY_NUMBERED.sub(partial(_numbered, today=today, ahead=ahead), text)
     text = _FROM_TOMORROW.sub(_from_today, text)
     text = _OF_MAY.sub(r"\g<day> May", text)
     text = _MAY.sub(r"\g<day> May", _IN_DIGITS.sub(_of_digits, text))
@@ -177,6 +188,16 @@ def plainly(text: str, today: date, *, ahead: bool) -> str:
     ):
         text = pattern.sub(rewritten(days), text)
     return _LONE_MONTH.sub(lambda match: f"in {match[0]}", text)
+
+
+def _numbered(match: re.Match[str], today: date, *, ahead: bool) -> str:
+    """Return "Wednesday the 25th" as the next such day with `ahead`, else the last; unchanged if a year has none."""
+    index = [name.lower() for name in calendar.day_name].index(match["weekday"].lower())
+    for days in range(366):
+        day = today + timedelta(days if ahead else -days)
+        if (day.weekday(), day.day) == (index, int(match["day"])):
+            return f"{day.day} {calendar.month_name[day.month]} {day.year}"
+    return match[0]
 
 
 def _months_between(match: re.Match[str], today: date, *, ahead: bool) -> Span | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from typing import Final
 
-from device_app.english import dates, day_names
+from device_app.english import dates, day_names, day_phrases
 from device_app.english.lexicon import NUMBERS
 
 _DAYS: Final = [name.lower() for name in calendar.day_name]
@@ -54,6 +54,9 @@ class Window:
         return self.first == self.last
 
 
+_BESIDE_DAY: Final = r"(?:that|which|please|and|or|for|with|at|in|to|is|are|was|were|did|does|do|am)\b"
+"""Matches words that may follow a day's number: "the 30th that I have to prepare for", but not "the 4th floor"."""
+
 _RELATIVE: Final = re.compile(
     rf"""\b(?:
         (?P<day>(?:the\ )?day\ after\ tomorrow|tomorrow|(?:the\ )?day\ before\ yesterday|yesterday|today|tonight
@@ -65,7 +68,7 @@ _RELATIVE: Final = re.compile(
             (?:\ (?:of\ )?(?P<of>this|next|last)\ week)?
         | (?P<of_>this|next|last)\ week\ (?:on\ )?(?P<weekday_>{_WEEKDAY})
         | (?P<which>this|next|last|coming|following|current)\ (?P<unit>week|month|year)
-        | (?<=\bthe\ )(?P<ordinal>\d{{1,2}})(?:st|nd|rd|th)(?!\ (?:of\ )?[a-z]{{3}})
+        | (?<=\bthe\ )(?P<ordinal>\d{{1,2}})(?:st|nd|rd|th)(?!\ (?:of\ )?(?!{_BESIDE_DAY})[a-z]{{3}})
     )\b""",
     re.VERBOSE,
 )
@@ -90,6 +93,7 @@ def window_in(text: str, today: date, *, is_past: bool = False) -> tuple[Window,
     `text` is in lower case with single spaces. A weekday or a date without a year is the next one from `today` on, or
     with `is_past` the last one.
     """
+    text = day_phrases.resolved(text, today, is_past=is_past)
     text = day_names.plainly(text, today, ahead=not is_past).lower()
     matches = list(_RELATIVE.finditer(text))
     if dated := _from_to(text, today, is_past=is_past):

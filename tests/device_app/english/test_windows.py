@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from device_app.english.day_phrases import resolved
 from device_app.english.windows import window_in
 
 TODAY = date(2026, 11, 25)  # a Wednesday
@@ -60,6 +61,50 @@ def test_days_by_name(text: str, first: str, last: str) -> None:
     assert named
     assert (named[0].first, named[0].last) == (date.fromisoformat(f"2026-{first}"), date.fromisoformat(f"2026-{last}"))
     assert (named[0].begins, named[1].removesuffix(" the")) == (None, "what is on")
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("monday the 30th", "11-30", "11-30"),
+        ("the 30th that i have to prepare for", "11-30", "11-30"),
+        ("between now and sunday", "11-25", "11-29"),
+        ("from now until friday", "11-25", "11-27"),
+        ("until sunday", "11-25", "11-29"),
+        ("later this week", "11-25", "11-29"),
+        ("by the end of the month", "11-25", "11-30"),
+        ("at the end of the month", "11-21", "11-30"),
+        ("by the end of next week", "11-25", "12-06"),
+        ("in the week after next", "12-07", "12-13"),
+        ("the weekend after next", "12-12", "12-13"),
+        ("a week on friday", "12-04", "12-04"),
+        ("friday week", "12-04", "12-04"),
+        ("in 3 days", "11-28", "11-28"),
+        ("a fortnight from today", "12-09", "12-09"),
+        ("over the next fortnight", "11-25", "12-09"),
+        ("in the coming days", "11-25", "11-30"),
+        ("for the whole of december", "12-01", "12-31"),
+        ("on christmas eve", "12-24", "12-24"),
+    ],
+)
+def test_days_by_phrases(text: str, first: str, last: str) -> None:
+    named = window_in(f"what is on {text}", TODAY)
+    assert named
+    assert (named[0].first, named[0].last) == (date.fromisoformat(f"2026-{first}"), date.fromisoformat(f"2026-{last}"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["how long is it until sunday", "the 4th floor", "in 3 days of rain", "in 400 days", "the christmas eve party"],
+)
+def test_words_that_only_look_like_such_phrases(text: str) -> None:
+    assert resolved(text, TODAY) == text
+    assert (named := window_in(text, TODAY)) is None or named[0].is_one_day
+
+
+@given(st.text(max_size=60), st.dates(date(1990, 1, 1), date(2090, 1, 1)), st.booleans())
+def test_phrases_of_any_text_are_rewritten(text: str, today: date, is_past: bool) -> None:
+    assert isinstance(resolved(text.lower(), today, is_past=is_past), str)
 
 
 @pytest.mark.parametrize(
