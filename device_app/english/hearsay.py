@@ -7,7 +7,7 @@ it. The words that ask may stand anywhere: "I remember someone joking about a wh
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -39,6 +39,15 @@ class Hearsay:
     to: str = ""
     among: tuple[str, ...] = ()
     order: str = ""
+    deed: str = ""
+
+
+def readings(question: str) -> Iterator[Hearsay]:
+    """Yield how a question for something said, or done, can be read, the likeliest way first."""
+    if said := read(question):
+        yield said
+    else:
+        yield from _deeds(question)
 
 
 def read(question: str) -> Hearsay | None:
@@ -68,6 +77,26 @@ def read(question: str) -> Hearsay | None:
         hearsay.among,
         order if order in ("first", "last") else "",
     )
+
+
+def _deeds(question: str) -> Iterator[Hearsay]:
+    """Yield who did something, or when: "who lent us the drill", "when did Tomaso pass the exam".
+
+    A name may be of several words, so that the verb behind it may be any of the next ones.
+    """
+    match = _DEED.fullmatch(normal(question.replace(",", " ")))
+    if match is None or len(match[0]) > _MOST_CHARACTERS or any(slot.kind == "say" for slot in _WORDS.read(match[0])):
+        return
+    words = match["deed"].split()
+    if match["who"]:
+        yield Hearsay("who", match["deed"], deed=words[0])
+        return
+    for count in range(1, min(_MOST_NAME, len(words) - 1) + 1):
+        name, what = " ".join(words[:count]), words[count:]
+        if name in ("i", "we"):
+            yield Hearsay("when", " ".join(what), "me" if name == "i" else "", deed=what[0])
+            return
+        yield Hearsay("when", " ".join(what), name, deed=what[0])
 
 
 def _asks(slots: Sequence[Slot]) -> tuple[Asks | None, list[Slot]]:
@@ -172,6 +201,11 @@ def _joined(slots: Sequence[Slot]) -> str:
 
 
 _WORDS: Final = Vocabulary.load("hearsay")
+_AUXILIARY: Final = "is|are|am|was|were|be|do|does|did|has|have|had|will|would|can|could|should|shall|may|might"
+_DEED: Final = re.compile(
+    rf"(?:(?P<who>who) (?!(?:{_AUXILIARY})\b)|(?:when|(?:on )?(?:what|which) (?:day|date)) did )"
+    r"(?P<deed>(?!(?:it|this|that|they|he|she|you) )\w\S*(?: \S+){2,12})"
+)
 _FEW_WORDS: Final = 5
 _TO_SOMEBODY: Final = word_set(
     """told tells tell wrote texted messaged informed warned reminded invited invites asked asks recommended recommends

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
+from device_app.english.numerals import in_digits
 from device_app.english.politeness import bare
 from device_app.english.stop_words import word_set
 
@@ -67,7 +68,7 @@ def read(question: str) -> Conversion | None:
     Such a question names an amount with its unit and another unit of the same quantity, and has no other words than
     those that ask.
     """
-    text = bare(question).lower()
+    text = in_digits(bare(question).lower())
     match = _AMOUNT.search(text) if text and len(text) <= _MOST_CHARACTERS else None
     if match is None:
         return None
@@ -75,6 +76,8 @@ def read(question: str) -> Conversion | None:
     others = [word for word in rest if word not in _ASKING]
     if not others and "degrees" in rest:
         others = ["celsius" if match["unit"].startswith("f") else "fahrenheit"]
+    if len(others) > 1 and (target := _target(text, match)):
+        others = [target]
     is_in_two = others in (["feet", "inches"], ["ft", "in"], ["foot", "inches"], ["feet", "inch"])
     if not is_in_two and (len(others) != 1 or (len(rest) == 1 and match.start() > 0)):
         return None
@@ -87,6 +90,20 @@ def read(question: str) -> Conversion | None:
             inches = value % 1 * 12 if is_in_two else None
             return Conversion(amount, unit[0], value // 1 if is_in_two else value, other[0], inches)
     return None
+
+
+def _target(text: str, amount: re.Match[str]) -> str:
+    """Return the unit that a question plainly asks for besides other words: "23 kilos of luggage, in pounds".
+
+    "" unless it names the amount and that unit alone, and asks for nothing that was done, paid or planned.
+    """
+    rest = f"{text[: amount.start()]} , {text[amount.end() :]}"
+    if _ASKS_MORE.search(rest) or amount["number"] in ("a", "an"):
+        return ""
+    asked = {match["unit"] or match["many"] for match in _ASKED_FOR.finditer(rest)}
+    target = asked.pop() if len(asked) == 1 else ""
+    is_held = any(amount["unit"] in units and target in units for name, units in UNITS.items() if name not in _LOOSE)
+    return target if is_held else ""
 
 
 def _converted(amount: Decimal, size: str, other: str) -> Decimal:
@@ -111,6 +128,17 @@ _NAMES: Final = sorted({name for units in UNITS.values() for name in units}, key
 _AMOUNT: Final = re.compile(
     r"(?<![\w.,/])(?P<number>[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\ban?|\bhalf an?)\s*(?:degrees?\s+|°\s*)?"
     rf"(?P<unit>{'|'.join(map(re.escape, _NAMES))})(?![\w/²])"
+)
+_LOOSE: Final = frozenset(["time", "data"])
+"""Quantities whose units stand in many other questions, such as "how many days"."""
+
+_ASKED_FOR: Final = re.compile(
+    rf"\b(?:in|into|to|as) (?P<unit>{'|'.join(re.escape(name) for name in _NAMES if len(name) > 1)})(?=\W*$|\W* ,)"
+    rf"|\bhow many (?P<many>{'|'.join(re.escape(name) for name in _NAMES if len(name) > 1)})\b"
+)
+_ASKS_MORE: Final = re.compile(
+    r"\d|\b(?:did|was|were|had|have|has|will|would|could|who|when|where|why|which|cost|costs|price|pay|paid|spend|"
+    r"spent|euros?|uk|us|imperial|per|not|if i|than|left|more|less|need|needed|other|others)\b"
 )
 _WORD: Final = re.compile(r"[^\W_]+(?:/[a-z]+)?")
 _ASKING: Final = word_set(

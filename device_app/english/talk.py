@@ -37,6 +37,13 @@ _OWNED: Final = re.compile(r"\b(?:my|our) (?:own |private |personal |last |old |
 _THIS: Final = re.compile(r"\b(?:this|my (?:data|information|privacy))\b(?! (?:is )?\w*day\b)")
 """Matches words for the program and for what it has read, which only some topics are about: "is this private?"."""
 
+_LEAVES: Final = re.compile(
+    r"\b(?:leaves?|leaving|sent (?:out|off|anywhere|from)|uploaded)\b.*"
+    r"\b(?:device|computer|phone|laptop|machine|tablet)\b"
+)
+"""Matches what asks whether data leave the device, whose words say nothing else."""
+
+_SAID_WRONG: Final = re.compile(r"(?:that|this|it|no that)(?:'s| is| was| isn't| is not| wasn't| was not)\b")
 _OF_THIS: Final = frozenset(["private", "offline", "who are you", "languages", "which model", "files safe"])
 _OF_ITSELF: Final = frozenset(["help", "examples", "joke", "version", "which model", "not in files"])
 """Topics about the program even if the question does not address it."""
@@ -93,12 +100,15 @@ def _about_it(said: str) -> str | None:
     slots = _ABOUT.read(said)
     kinds = {slot.kind for slot in slots}
     asked = _first(_ABOUT, kinds)
-    if "device" in kinds and not _TO_YOU.search(said):
+    is_of_leaving = asked == "private" and _LEAVES.search(said)
+    if "device" in kinds and not _TO_YOU.search(said) and not is_of_leaving:
         return None  # "how do I reset my phone"
     is_to_it = (
         _TO_IT.search(said)
         or (asked in _OF_ITSELF and "thing" not in kinds)
         or (asked in _OF_THIS and _THIS.search(said))
+        or is_of_leaving
+        or (asked == "wrong" and _SAID_WRONG.match(said))
     )
     if not asked or not is_to_it or "" in kinds or not {*_OWNED.findall(said)} <= _THINGS:
         return None

@@ -16,12 +16,15 @@ from device_app.english import hearsay, periods, speech
 from device_app.english.hearsay import KIN, Hearsay
 from device_app.english.naming import shown
 from device_app.english.periods import Period
-from device_app.english.terms import terms, with_families
+from device_app.english.stemming import stemmed
+from device_app.english.stop_words import word_set
+from device_app.english.terms import plain, terms, with_families
 from device_app.english.words import content_words, denies
 from device_app.everyday.rule import Asked, Item, Ruled
 from device_app.everyday.showing import moment, noted
 from device_app.knowledge.directory import several
 from shared.printable import safe_line
+from shared.text import sentences
 from shared.types import StoredPassage
 from storage.search import FullText, any_of
 
@@ -38,6 +41,15 @@ _LEAST_SHARE, _FEW_WORDS = 0.75, 3
 
 _LIGHT: Final = frozenset(["go", "com", "get", "mak", "tak", "want", "thing", "hav", "like"])
 """Stems of common words, which a message need not contain."""
+
+_LEAST_OF_DEED: Final = 2
+"""The content words of what somebody did, its verb among them, without which no message can be sure to tell of it."""
+
+_NOT_YET: Final = word_set(
+    """will i'll we'll would i'd we'd can could should shall may might must going gonna to not never if when don't
+    didn't haven't want plan hope"""
+)
+"""Words before a verb that is not of something done."""
 
 _MOST_QUOTED, _MOST_DAYS, _MOST_SPEAKERS = 400, 4, 4
 _IS_STATEMENT = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|be)\b")
@@ -81,14 +93,15 @@ class HearsayRule:
 
     def answer(self, asked: Asked) -> Ruled | None:
         """Return who made the statement in the question, or when, with the messages; None if none fits well enough."""
-        reading = hearsay.read(asked.text)
-        if reading is None:
-            return None
+        return next(filter(None, (self._answer(reading, asked) for reading in hearsay.readings(asked.text))), None)
+
+    def _answer(self, reading: Hearsay, asked: Asked) -> Ruled | None:
+        """Return the answer to a question that is read in this way; None if no message fits well enough."""
         period = periods.read(reading.what, asked.now.date())
         what = period.rest if period and content_words(period.rest) else reading.what
         words = content_words(what)
         words = [word for word in words if word not in _LIGHT] or words
-        if not words or denies(what):
+        if not words or denies(what) or (reading.deed and len(words) < _LEAST_OF_DEED):
             return None
         people = self.people.directory
         meant = people.meant(reading.speaker)
@@ -100,6 +113,8 @@ class HearsayRule:
         if len(words) == 1 and _IS_STATEMENT.search(what):
             held = [each for each in held if _is_verbatim(what, each.text)]
         messages = [each for each in held if _is_in(each, period) and (not speakers or each.speaker in speakers)]
+        if reading.deed:
+            messages = [each for each in messages if _is_deed(each.text, reading.deed)]
         if reading.asks == "what":
             messages += self._replies(held, speakers)
         if reading.to and reading.to != "me":
@@ -113,7 +128,7 @@ class HearsayRule:
             best.reverse()
         if (reading.asks == "who" and reading.to == "me") or reading.order:  # who said it first
             best = [each for each in best if each.speaker == best[0].speaker]
-        most_speakers = 1 if is_kin else _MOST_SPEAKERS
+        most_speakers = 1 if is_kin or reading.deed else _MOST_SPEAKERS
         if not best or (reading.asks != "when" and len({each.speaker for each in best}) > most_speakers):
             return None
         return noted(_messages_of(reading, what, best[:_MOST_DAYS]), several(reading.speaker, meant))
@@ -168,7 +183,19 @@ def _messages_of(reading: Hearsay, what: str, messages: Sequence[_Message]) -> R
 
 def _most_days(reading: Hearsay) -> int:
     """Return on how many different days the quoted messages may have been written, at most; 0 sets no limit."""
-    return 0 if reading.asks == "who" or reading.order else _MOST_DAYS
+    return 1 if reading.deed else 0 if reading.asks == "who" or reading.order else _MOST_DAYS
+
+
+def _is_deed(message: str, deed: str) -> bool:
+    """Return whether the speaker of a message says that they did something: "I passed the exam", not "I will pass"."""
+    for sentence in sentences(message):
+        said = [*map(stemmed, words := plain(sentence).split())]
+        places = [place for place, word in enumerate(said) if word == stemmed(deed)]
+        if places and not sentence.rstrip().endswith("?"):
+            before = words[: places[0]]
+            if {"i", "i've", "we", "we've", "just"} & {*before} and not _NOT_YET & {*before}:
+                return True
+    return False
 
 
 def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_Message]:

@@ -72,8 +72,8 @@ class Listing:
         if selection is None:
             is_of_nobody = reading.parts.keys() & {"mine", *ROLES} == {"mine"} and self.people.directory.me is None
             return Ruled(_NOBODY, "mails · that you sent") if is_of_nobody else None
-        if reading.form == "whether" and not selection.documents and reading.parts.keys() >= {"unsaid", "topic"}:
-            return None  # others may have written of it in other words
+        if not selection.documents and self._may_be_named_otherwise(reading, selection, asked):
+            return None
         if reading.form == "latest":
             if not selection.documents and (others := selector.select(reading, asked, of_any_day=True)):
                 return others.noted(self._undated(others))
@@ -81,6 +81,16 @@ class Listing:
         shown_by = {"most": self._most, "whether": self._whether}.get(reading.form, self._list)
         files = self.store.files_of_documents([each.id for each in selection.documents[:_MOST_LOOKED_AT]])
         return selection.noted(replace(shown_by(selection), files=files))
+
+    def _may_be_named_otherwise(self, reading: Reading, selection: Selection, asked: Asked) -> bool:
+        """Return whether what was not found may be there in other words, or as documents of another kind.
+
+        Others may have written of it in their own words, and "the Viridian Notes" may be mails.
+        """
+        if reading.form == "whether" and reading.parts.keys() >= {"unsaid", "topic"}:
+            return True
+        is_named = reading.parts.keys() & {"topic", "adjective"}
+        return bool(is_named) and not asked.present(self.store.latest(SearchFilters(kinds=tuple(selection.kinds)), 1))
 
     def _most(self, selection: Selection) -> Ruled:
         """Return the answer that says who sent the most documents."""

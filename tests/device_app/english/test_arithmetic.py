@@ -2,7 +2,38 @@
 
 import pytest
 
-from device_app.english import arithmetic
+from device_app.english import arithmetic, measures
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "unit"),
+    [
+        ("23 kilos of luggage, in pounds?", "50.7", "lb"),
+        ("my suitcase weighs 23 kg, what's that in pounds", "50.7", "lb"),
+        ("How many miles does a run of 12 kilometres make?", "7.4", "mi"),
+        ("Please convert eleven stone into kilogrammes.", "69.8", "kg"),
+        ("how many grams are in two pounds of butter", "907", "g"),
+    ],
+)
+def test_a_conversion_among_other_words(question: str, value: str, unit: str) -> None:
+    read = measures.read(question)
+    assert read
+    assert str(read.value).startswith(value)
+    assert read.other == unit
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how many pounds did the 3 kg of apples cost",
+        "how many km did I run in 10 miles",
+        "how many days of rain fell in 2 weeks",
+        "how many litres are there in three UK pints",  # the pint here is the American one
+        "how many miles is the hotel from the 5 km mark, in metres",
+    ],
+)
+def test_other_questions_with_units(question: str) -> None:
+    assert measures.read(question) is None
 
 
 @pytest.mark.parametrize(
