@@ -182,9 +182,10 @@ class Device:
     @cached_property
     def everyday(self) -> Everyday:
         """The rules that answer everyday questions without a model."""
+        from device_app.everyday.phrasings import Phrasings
         from device_app.everyday.rules import everyday
 
-        return everyday(self.knowledge, self.people)
+        return everyday(self.knowledge, self.people, Phrasings(lambda: self.embedder, self.paths.phrasings))
 
     @cached_property
     def public(self) -> PublicQuestions | None:

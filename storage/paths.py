@@ -48,6 +48,11 @@ class Paths:
         return self.cache / "kv"
 
     @property
+    def phrasings(self) -> Path:
+        """The folder of the vectors of the forms of questions that rules understand."""
+        return self.cache / "phrasings"
+
+    @property
     def scans(self) -> Path:
         """The folder of texts recognised so far in scanned documents that are not yet read to their end."""
         return self.cache / "scans"

@@ -1,12 +1,13 @@
 """The interface of rules: each answers one sort of question without a model, from the clock and the store.
 
-A rule reads English by `device_app/english` and searches the store itself. It never loads a model, opens no socket and
-writes nothing. If it is unsure of a question's meaning it returns None, and the question is answered without a rule.
+A rule reads English by `device_app/english` and searches the store itself. It never loads a language model, opens no
+socket and writes nothing. If it is unsure of a question's meaning it returns None, and the question is answered without
+a rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from device_app.english import listing, rewording
 from device_app.english.following import for_other_days, is_bare_follow_up, is_follow_up
 from device_app.english.query import parse
+from shared.printable import safe_line
 
 if TYPE_CHECKING:
     from device_app.english.query import Query
+    from device_app.everyday.phrasings import Phrasings
     from device_app.knowledge.known_people import KnownPeople
     from shared.types import StoredPassage
     from storage.knowledge import FileState
@@ -110,10 +113,14 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Everyday:
-    """Answers a question by the first of its rules that understands the question."""
+    """Answers a question by the first of its rules that understands the question.
+
+    With `phrasings`, a question that no rule understands is put as the plain question that means the same.
+    """
 
     rules: Sequence[Rule]
     people: KnownPeople | None = None
+    phrasings: Phrasings | None = None
 
     def answer(self, asked: Asked) -> Ruled | None:
         """Return the answer of the first rule that understands the question as it is worded, or else put more plainly.
@@ -132,8 +139,22 @@ class Everyday:
             return None
         is_name = self.people.directory.is_part_of_name if self.people else lambda _: False
         plain = rewording.plain(asked.text, is_name)
-        is_plain = not plain or plain == asked.text
-        return None if is_plain else self._as_worded(replace(asked, query=replace(asked.query, text=plain)))
+        if plain and plain != asked.text:
+            asked = replace(asked, query=replace(asked.query, text=plain))
+            if ruled := self._as_worded(asked):
+                return ruled
+        return self._by_meaning(asked, is_name)
+
+    def _by_meaning(self, asked: Asked, is_name: Callable[[str], bool]) -> Ruled | None:
+        """Return the answer to the plain question that means the same, and say which one was understood."""
+        if self.phrasings is None or asked.is_follow_up or asked.query.is_limited:
+            return None
+        plain = self.phrasings.plain(asked.text, asked.now.date(), is_name)
+        ruled = self._as_worded(replace(asked, query=replace(asked.query, text=plain))) if plain else None
+        is_agenda = ruled is not None and ruled.understood.startswith("agenda")
+        if plain is None or ruled is None or not (ruled.items or is_agenda):
+            return None  # "I found no mails" must be said of what was asked, in its own words
+        return replace(ruled, understood=f"{ruled.understood} · read as “{safe_line(plain)}”")
 
     def _as_worded(self, asked: Asked) -> Ruled | None:
         follows = asked.is_follow_up

@@ -18,12 +18,13 @@ from device_app.everyday.tables import Tables
 from device_app.everyday.talk import Talk
 
 if TYPE_CHECKING:
+    from device_app.everyday.phrasings import Phrasings
     from device_app.knowledge.known_people import KnownPeople
     from storage.knowledge import KnowledgeStore
 
 
-def everyday(store: KnowledgeStore, people: KnownPeople) -> Everyday:
-    """Return the rules over this store and the people in it."""
+def everyday(store: KnowledgeStore, people: KnownPeople, phrasings: Phrasings | None = None) -> Everyday:
+    """Return the rules over this store and the people in it; with `phrasings` they understand questions by meaning."""
     agenda, *of_files = (rule(store, people) for rule in (Agenda, Days, Listing, HearsayRule, Persons))
     rules = (Clock(), Arithmetic(), agenda, Tables(store), *of_files)
-    return Everyday((Talk(store, partial(examples, store, people, Everyday(rules))), *rules), people)
+    return Everyday((Talk(store, partial(examples, store, people, Everyday(rules))), *rules), people, phrasings)

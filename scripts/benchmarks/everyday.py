@@ -31,7 +31,9 @@ from zoneinfo import ZoneInfo
 
 from device_app.device import Device
 from device_app.english import query
+from device_app.everyday.phrasings import Phrasings
 from device_app.everyday.rule import Asked
+from device_app.everyday.rules import everyday
 from device_app.question.answer import Answer
 from device_app.settings import Settings
 from models.catalog import find
@@ -80,12 +82,12 @@ def run(arguments: Namespace) -> dict[str, Any]:
     """
     if not arguments.data:
         raise CannotRun("the benchmark needs --data with email, lihuaworld, qmsum and nq_passages")
-    embedder: Embedder = FakeEmbedder()
-    if not arguments.quick:
-        fetched = weights("smollm2-135m", "all-minilm-l6-v2")
-        embedder = OnnxEmbedder(fetched.path(find("all-minilm-l6-v2")), threads=arguments.threads)
+    fetched = weights("all-minilm-l6-v2") if arguments.quick else weights("smollm2-135m", "all-minilm-l6-v2")
+    of_phrasings = OnnxEmbedder(fetched.path(find("all-minilm-l6-v2")), threads=arguments.threads)
+    embedder: Embedder = FakeEmbedder() if arguments.quick else of_phrasings
     with tempfile.TemporaryDirectory() as room:
-        devices = {name: _device(Path(room) / name, folder, embedder) for name, folder in _folders(arguments.data)}
+        folders = _folders(arguments.data)
+        devices = {name: _device(Path(room) / name, each, embedder, of_phrasings) for name, each in folders}
         halves, tables, counted = {}, {}, dict[str, list[tuple[str, State]]]()
         replied = Replied()
         for half, file in _HALVES.items():
@@ -143,13 +145,16 @@ def _folders(data: Path) -> Iterator[tuple[str, Path]]:
         yield name, path
 
 
-def _device(home: Path, files: Path, embedder: Embedder) -> Device:
+def _device(home: Path, files: Path, embedder: Embedder, of_phrasings: Embedder) -> Device:
+    """Return a device that has read the files with `embedder`; its rules compare phrasings by `of_phrasings`."""
     paths = Paths.locate({HOME_VARIABLE: str(home)})
     paths.create()
     device = Device(paths, Settings(), embedder=lambda: embedder)
     device.weights = weights()
     step(f"reading {files.name}")
     device.ingestion().run([files.resolve()])
+    phrasings = Phrasings(lambda: of_phrasings, paths.phrasings)
+    device.everyday = everyday(device.knowledge, device.people, phrasings)
     return device
 
 
