@@ -168,6 +168,13 @@ def test_what_is_unsupported_is_a_guess_and_the_nearest_passages_stand_for_an_an
     assert [source["text"] for source in facts["sources"]] == [hit.passage.text for hit in near[:3]]
 
 
+@pytest.mark.parametrize("checked", [True, False])
+def test_an_answer_of_another_kind_than_asked_for_is_a_guess(checked: bool) -> None:
+    near = [hit(1, "The cat was at the vet in May.")]
+    assert conclude("the vet", near, checked=checked, question="When was the cat at the vet?").guess == "the vet"
+    assert conclude("May", near, checked=checked, question="When was the cat at the vet?").text == "May"
+
+
 def test_a_model_that_was_not_taught_to_abstain_is_judged_by_what_carries_its_answer() -> None:
     near = [hit(1, ROWS)]
     assert conclude("quite unrelated words", near, checked=False).guess == "quite unrelated words"
