@@ -209,12 +209,15 @@ class Server:
         trace, joint, held = self.request.trace, self.aggregated, self.public.memory.held
         if joint:
             profile = self._judged(held.profile, joint.report)
+            if joint.report.waited_s:
+                server = held.knowledge.server.observe(joint.report.waited_s, censored=True)
+                held = replace(held, knowledge=replace(held.knowledge, server=server))
         else:
             read_s, written_s = (trace.step_ms(step) / 1000 for step in ("prefill", "decode"))
             read, written = trace.tokens_prefilled, trace.tokens_decoded
             position = trace.tokens_cached + read + written / 2
             profile = held.profile.wrote(read, read_s, written, written_s, position)
-        if profile != held.profile:
+        if replace(held, profile=profile) != self.public.memory.held:
             self.public.memory.hold(replace(held, profile=profile))
         if any(hit.side == "server" for hit in answer.hits):
             self.public.read("server" if joint else "device", answer.hits, trace.tokens_decoded, cut=answer.cut)

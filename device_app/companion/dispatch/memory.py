@@ -18,7 +18,7 @@ from storage.private import write_private
 
 PRIOR_RATES: Mapping[Side, float] = {"device": 20.0, "server": 40.0}
 MEMORY = 0.2
-"""The weight of the newest answer in the running mean of a side's tokens per second."""
+"""The weight of the newest answer in the running mean of a side's seconds per token."""
 
 _MOST_BYTES = 1_000_000
 _SLOWEST, _FASTEST = 0.1, 1e5
@@ -40,9 +40,19 @@ class Held:
     profile: Profile = field(default_factory=Profile)
 
     def at_rates(self, seen: Mapping[Side, float]) -> "Held":
-        """Return the figures updated by `seen`, the tokens per second of the sides that wrote one more answer."""
-        new = {side: self.rates[side] + MEMORY * (rate - self.rates[side]) for side, rate in seen.items()}
+        """Return the figures updated by `seen`, the tokens per second of the sides that wrote one more answer.
+
+        The first answer of a side replaces what was assumed before. Later ones count by their seconds per token, so
+        that a server that gets a larger model is soon known to be slower.
+        """
+        new = {side: self._rate(side, rate) for side, rate in seen.items()}
         return replace(self, rates={**self.rates, **new})
+
+    def _rate(self, side: Side, rate: float) -> float:
+        before = self.rates[side]
+        if before == PRIOR_RATES[side]:
+            return rate
+        return 1 / (1 / before + MEMORY * (1 / rate - 1 / before))
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures as JSON."""

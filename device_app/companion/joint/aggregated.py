@@ -259,6 +259,7 @@ class Aggregated:
                     self._drafts.correct(command)
                 case a.GoAlone(position, reason):
                     self.report.together, self.report.alone = position, reason
+                    self.report.waited_s = 0.0 if position else self._waited_s
         self._scheduling.watch()
         if self._share and self._machine.phase is JointPhase.TOGETHER:
             self._share.advance(self._machine.settled, self._limit)

@@ -104,7 +104,8 @@ class JointReport:
 
     `drafts_sent`, `settled_sent`, `distributions_sent` and `weights_sent`, of those that follow the text, count the
     items that left, each item once. `changes` counts
-    how often the side that decides the tokens changed; `token_s` are the mean seconds of the last `timed` tokens
+    how often the side that decides the tokens changed; `waited_s` is how long the device waited for a server that
+    then wrote no token, 0 for any other; `token_s` are the mean seconds of the last `timed` tokens
     written together. `judged` holds, by side, how many of its drafts were compared with final tokens, and how many were
     accepted.
     """
@@ -119,6 +120,7 @@ class JointReport:
     distributions_sent: int = 0
     sent_bytes: int = 0
     changes: int = 0
+    waited_s: float = 0.0
     timed: int = 0
     token_s: float = 0.0
     judged: dict[Side, tuple[int, int]] = field(default_factory=dict)

@@ -86,7 +86,7 @@ Asks = Callable[[str, Callable[[], Lie]], Told]
 @pytest.fixture
 def quick(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten all waits for a server, and use a fake device."""
-    wait_at_most(monkeypatch, sources_s=1.0, token_s=0.5, passages_s=1.0, connect_s=1.0, rounds_s=2.0)
+    wait_at_most(monkeypatch, sources_s=1.0, token_s=0.5, alone_s=0.5, passages_s=1.0, connect_s=1.0, rounds_s=2.0)
     monkeypatch.setattr("device_app.companion.dispatch.patience.PACE_S", 0.1)
     monkeypatch.setattr("device_app.companion.dispatch.patience.MOST_PROMISED_S", 2.0)
     monkeypatch.setattr(aggregated, "PACE_S", 0.1)
@@ -433,3 +433,9 @@ def test_too_small_a_device_writes_nothing_in_the_place_of_a_liar(asks: Asks, li
     reply = asks("without files", GENERATED[lie][0])
     assert (reply.code, reply.answer["found"], reply.answer["model_only"]) == (3, False, True)
     assert GENERATED[lie][1] in reply.answer["answer"]
+
+
+def test_a_wait_for_a_silent_server_is_learned_from(asks: Asks, paths: Paths) -> None:
+    asks("drawn together", JOINT["silence"][0])
+    waits = json.loads(paths.dispatch.read_text())["knowledge"]["server"]
+    assert (waits["events"], sum(waits["censored"].values())) == ({}, 1.0)

@@ -44,6 +44,14 @@ def test_what_was_measured_moves_what_is_known() -> None:
     assert profile.known(550, 0.6, 0.02, 0.05).figures.rtt == 0.05
 
 
+def test_the_first_answer_of_a_side_replaces_what_was_assumed_and_a_slower_model_is_soon_known() -> None:
+    held = Held().at_rates({"server": 2.0})
+    assert held.rates == {**PRIOR_RATES, "server": 2.0}
+    fast = Held().at_rates({"server": 50.0})
+    assert fast.at_rates({"server": 2.0}).rates["server"] < 10
+    assert fast.at_rates({"server": 50.0}).rates["server"] == pytest.approx(50.0)
+
+
 def test_what_is_held_is_there_after_a_restart(tmp_path: Path) -> None:
     held = Held(profile=replace(Profile(), device_accepted=Acceptance(3.0, 4.0))).at_rates({"device": 100.0})
     Memory(tmp_path / "dispatch.json").hold(held)
