@@ -49,7 +49,7 @@ def list_conversations(limit: int, as_json: bool) -> int | None:
             [
                 (
                     conversation.id,
-                    conversation.updated_at[:16].replace("T", " "),
+                    local_time(conversation.updated_at),
                     conversation.turns,
                     conversation.title,
                 )

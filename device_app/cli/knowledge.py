@@ -21,6 +21,7 @@ from device_app.commands.knowledge import absolute, read, unlock
 from device_app.commands.knowledge import remove as forget
 from device_app.commands.sharing import file_of
 from device_app.device import Device
+from device_app.presentation import local_time
 from device_app.settings.schema import PDF_PASSWORD
 from device_app.system.awake import awake
 from device_app.system.phone import storage_advice
@@ -214,7 +215,7 @@ def list_files(as_json: bool) -> int | None:
         if files:
             print_table(
                 ("File", "Documents", "Passages", "Read"),
-                [(file.path, file.documents, file.passages, file.ingested_at[:16].replace("T", " ")) for file in files],
+                [(file.path, file.documents, file.passages, local_time(file.ingested_at)) for file in files],
             )
         for path, reason in skipped:
             click.echo(f"skipped {safe_line(path)}: {reason}")

@@ -6,6 +6,7 @@ from device_app.cli.opening import opened
 from device_app.commands import marking
 from device_app.commands.turns import last
 from device_app.device import Device
+from device_app.presentation import local_time
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
 from shared.errors import ExitCode, UsageError
@@ -63,7 +64,7 @@ def _list(device: Device, as_json: bool) -> ExitCode | None:
         print_table(
             ("Marked", "Question", "Wrong answer", "Holds"),
             [
-                (mark.marked_at[:16].replace("T", " "), mark.question, mark.answer, _holds(holds=mark.holds))
+                (local_time(mark.marked_at), mark.question, mark.answer, _holds(holds=mark.holds))
                 for mark in marks
             ],
         )

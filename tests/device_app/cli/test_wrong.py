@@ -1,6 +1,8 @@
 """`jackdaw wrong`."""
 
 import json
+import time
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,19 @@ def test_as_json(jackdaw: Jackdaw) -> None:
     assert (listed["question"], listed["answer"], listed["holds"]) == (QUESTION, PETRA, True)
     assert json.loads(jackdaw("wrong", "--undo", "--json").out)["undone"] is True
     assert json.loads(jackdaw("ask", QUESTION, "--json").out)["answer"] == PETRA
+
+
+def test_lists_show_times_where_the_person_is(jackdaw: Jackdaw, monkeypatch: pytest.MonkeyPatch) -> None:
+    jackdaw("ask", QUESTION)
+    jackdaw("wrong")
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", "XXX-9:45")
+        time.tzset()
+        lists = [jackdaw(*words).out for words in (("history",), ("wrong", "--list"), ("knowledge", "list"))]
+        now = datetime.now().astimezone()
+    time.tzset()
+    times = {(now - timedelta(minutes=back)).strftime("%Y-%m-%d %H:%M") for back in range(3)}
+    assert all(any(each in shown for each in times) for shown in lists), lists
 
 
 def test_a_question_names_the_answer(jackdaw: Jackdaw) -> None:
