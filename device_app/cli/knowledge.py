@@ -104,7 +104,8 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
             if not paths:
                 for folder in gone:
                     again = f"jackdaw knowledge remove {shlex.quote(str(folder))}"
-                    click.echo(f"  If {safe_line(str(folder))} is gone for good: {safe_line(again)}", err=True)
+                    absent = f"{safe_line(str(folder))} is not there: its files are forgotten until it is back."
+                    click.echo(f"  {absent} If it is gone for good: {safe_line(again)}", err=True)
         nothing = not (report.documents or report.unchanged or report.removed)
         return ExitCode.NOTHING if nothing else None
 
@@ -258,7 +259,7 @@ def remove(path: str, as_json: bool) -> None:
     if as_json:
         print_json({"path": os.fsdecode(name), "removed": removed.files, "watched": removed.watched})
     elif removed.files:
-        click.echo(f"Forgotten: {removed.files:,} files. The files themselves were not deleted.")
+        click.echo(f"Forgotten: {counted(removed.files, 'file')}. The files themselves were not deleted.")
         if removed.watched:
             click.echo(
                 f"{safe_line(str(removed.watched))} was added as a folder, so the next `jackdaw "

@@ -43,7 +43,7 @@ NEAREST_SENTENCE = "nearest sentence:"
 UNSUPPORTED = "The sources do not support this answer: it may be a guess."
 """The line below a model's text that was shown while it was written, and turned out to be unsupported."""
 
-GUESS = "the model's guess, which the sources do not support:"
+GUESS = "the model's guess, of which it is not sure, or which no source proves:"
 """The label of the model's text if the text is not shown as an answer."""
 
 AT = "the server at "

@@ -53,6 +53,6 @@ def test_a_guess_is_folded_below_the_passages_that_stand_for_an_answer(record: A
     assert "The drill lies on the shelf." in folded
     assert "Bergen" not in folded
     assert "▸ the model's guess" in folded
-    assert "▾ the model's guess, which the sources do not support: in" in shown
+    assert "▾ the model's guess, of which it is not sure, or which no source proves: in" in shown
     assert "Bergen" in shown
     assert "\x1b" not in shown
