@@ -63,10 +63,7 @@ def _list(device: Device, as_json: bool) -> ExitCode | None:
     elif marks:
         print_table(
             ("Marked", "Question", "Wrong answer", "Holds"),
-            [
-                (local_time(mark.marked_at), mark.question, mark.answer, _holds(holds=mark.holds))
-                for mark in marks
-            ],
+            [(local_time(mark.marked_at), mark.question, mark.answer, _holds(holds=mark.holds)) for mark in marks],
         )
     else:
         click.echo("No answer is marked as wrong. Mark the last one with: jackdaw wrong")

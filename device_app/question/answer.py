@@ -21,10 +21,7 @@ _QUERY, _QUERIES = 80, 3
 Origin = Literal["qa_bank", "rule", "device", "cloud", "migrated", "aggregated"]
 
 NOTHING_FOUND = "I found nothing about that in your files."
-NOTHING_ANYWHERE = (
-    "I found nothing about that in your files, nor did the server. To let a model answer without a source: jackdaw ask "
-    "--model-only, or /model-only in the app."
-)
+NOTHING_ANYWHERE = "I found nothing about that in your files, nor did the server (to ask a model alone: --model-only)."
 NOT_FOLLOWED = "A follow-up question is never sent to a server. Ask the question in full."
 NOT_NAMED = "The question may name a filter, file or folder of yours, so no server was asked. Ask without that name."
 

@@ -66,7 +66,10 @@ def test_what_nothing_supports_is_no_answer(jackdaw: Any, monkeypatch: pytest.Mo
     outcome = jackdaw(*question)
     assert outcome.code == 3
     assert outcome.out.startswith("Petra has borrowed the blue drill.\nThe sources do not support this answer")
-    assert "the model's guess, of which it is not sure, or which no source proves: Petra has borrowed the blue drill." in outcome.out
+    assert (
+        "the model's guess, of which it is not sure, or which no source proves: Petra has borrowed the blue drill."
+        in outcome.out
+    )
     assert "Petra has borrowed the blue drill." in outcome.out.partition(NEAREST)[2]  # the passage's text
     answer = json.loads(jackdaw(*question, "--json").out)
     assert (answer["answer"], answer["abstained"]) == (NOT_TOLD, True)
