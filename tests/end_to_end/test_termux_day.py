@@ -327,7 +327,7 @@ def test_the_sample_life_from_the_first_download_to_the_hooks(
     assert 0 < most <= MOST_OF_AN_ANSWER
     again = phone.json("ask", BORROWED, fakes=False)
     assert (again["origin"], again["answer"]) == ("qa_bank", written)
-    worked = phone.json("daemon", "run-once", "--minutes", "0.5", fakes=False, code=None, own=SOON)
+    worked = phone.json("daemon", "run-once", "--minutes", "0.8", fakes=False, code=None, own=SOON)
     assert worked["steps"]
     app = terminal(phone.command(fakes=False), phone.environment, 40, 20)
     app.awaits("ready")
