@@ -11,10 +11,11 @@ from typing import Final, Self
 from device_app.answering.state import Connection, Fetched, Joint
 from device_app.cache.states.tree import QKVTree
 from device_app.companion import waiting
-from device_app.companion.dispatch.aggregating import Choice, Limits, SideTimes, Work, choose
+from device_app.companion.dispatch.aggregating import Choice, Limits, SideTimes, Work, choose, lead
 from device_app.companion.dispatch.aggregation_choice import (
     AggregationChoice,
     AggregationLimits,
+    Pace,
     choose_aggregation,
 )
 from device_app.companion.dispatch.memory import Held
@@ -23,7 +24,7 @@ from device_app.companion.dispatch.public import PublicQuestions
 from device_app.companion.dispatch.race import Race
 from device_app.companion.dispatch.race_report import Question
 from device_app.companion.fetching import Search
-from device_app.companion.joint.aggregated import Aggregated, JointQuestion
+from device_app.companion.joint.aggregated import AHEAD, Aggregated, JointQuestion
 from device_app.companion.joint.joint_request import JointReport
 from device_app.inference.local import ROW_COST, LocalSource
 from device_app.inference.prompting import SHORT_ANSWER
@@ -32,6 +33,7 @@ from device_app.question.options import Options
 from device_app.question.request import Request
 from models.engine import Embedder
 from shared.aggregation.messages import Rule
+from shared.aggregation.scheduler import Lead
 from shared.aggregation.weights import RELEVANCE_TEMPERATURE
 from shared.errors import LinkError
 from shared.prompt import Prompt
@@ -60,7 +62,8 @@ LEAST_TIMED: Final = 8
 class Server:
     """The server for one question, a context manager that ends any joint answer still running.
 
-    If `connected` is None, nothing is sent. `aggregation` says which side decides the final tokens of the joint answer.
+    If `connected` is None, nothing is sent. `aggregation` says which side decides the final tokens of the joint answer,
+    `lead` which side is expected to draft first, and how much sooner.
     """
 
     connected: PublicQuestions | None
@@ -69,6 +72,7 @@ class Server:
     embedder: Embedder
     aggregated: Aggregated | None = None
     aggregation: AggregationChoice | None = None
+    lead: Lead | None = None
     _cleanup: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
@@ -174,6 +178,7 @@ class Server:
             used_up=weighed.used_up.get("server", ""),
         )
         known = _side_times(self.public.memory.held, source.count(prompt) + answer / 2, connection.round_trip_s)
+        self.lead = lead(known, work, AHEAD)
         return choose(known, work, weighed.reading_rate, limits, self._aggregation(known, connection.aggregation))
 
     @contextmanager
@@ -229,7 +234,7 @@ class Server:
         """
         options, profile = self.request.options, self.public.memory.held.profile
         limits = AggregationLimits(_rule(options), options.open, profile.offered if offered is None else offered)
-        return choose_aggregation(options.aggregation, limits, times.figures, profile.ratios)
+        return choose_aggregation(options.aggregation, limits, Pace(times.figures, profile.ratios, self.lead))
 
     def _judged(self, profile: Profile, report: JointReport) -> Profile:
         """Return the profile updated by a joint answer: shares of accepted drafts, speed, and the ways of deciding
@@ -238,10 +243,11 @@ class Server:
         profile, chosen, state = profile.judged(report.judged), self.aggregation, self.public.link.state
         if state.offer:
             profile = replace(profile, offered=frozenset(state.offer.aggregation))
-        if chosen and chosen.is_free and report.timed >= LEAST_TIMED:
+        if chosen and report.timed >= LEAST_TIMED:
             held, position = replace(self.public.memory.held, profile=profile), profile.device.mean_position
             times = _side_times(held, position, state.round_trip_s)
-            profile = profile.timed(chosen.way, report.token_s, times.figures)
+            ahead = replace(self.lead, answer=report.timed) if self.lead else None
+            profile = profile.timed(chosen.rule, chosen.way, report.token_s, times.figures, ahead)
         return profile
 
     def _near(self, vector: Vectors, own: Sequence[Hit], fetched: Sequence[Hit]) -> list[Hit]:

@@ -35,6 +35,33 @@ class Figures:
     acceptance: Mapping[Side, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """One side's head start: `side` drafts for `seconds` while the other side still reads its prompt.
+
+    `most` is how many tokens a side may draft beyond the final ones; `answer` is the answer's expected length, in
+    tokens.
+    """
+
+    side: Side
+    seconds: float
+    most: int
+    answer: float
+
+    def drafts(self, figures: Figures) -> float:
+        """Return the expected number of final tokens for which the other side never waits.
+
+        The leading side has drafted some when the other side starts, and drafts more until that has caught up. The
+        first rejection discards all drafts after it.
+        """
+        own, far = (max(figures.decode[side], 1e-9) for side in (self.side, other(self.side)))
+        count = min(self.seconds / own, self.most)
+        count = min(count / (1 - far / own), self.answer) if far < own else self.answer
+        accepted = figures.acceptance[self.side]
+        kept = accepted * (1 - accepted**count) / (1 - accepted) if accepted < 1 else count
+        return min(kept, self.answer)
+
+
 def place(rule: Rule, *, device_distributions: bool) -> Place:
     """Return the sides that decide the final tokens (aggregate): both, unless that would send device distributions that
     must stay on the device.
@@ -65,11 +92,20 @@ def waiting_of_both(figures: Figures) -> float:
     return (1 - delayed) * max(left, right) + delayed * max(left, right, (left + right + figures.rtt) / 2)
 
 
-def token_s(figures: Figures, aggregation: Aggregation) -> float:
-    """Return the expected seconds between two final tokens: equation 7, or `waiting_of_both`."""
+def token_s(figures: Figures, aggregation: Aggregation, lead: Lead | None = None) -> float:
+    """Return the expected seconds between two final tokens: equation 7, or `waiting_of_both`.
+
+    With a `lead`, a mean over the answer: tokens that the leading side has drafted before wait for the other side
+    alone. The paper counts no lead.
+    """
     if aggregation == "both":
-        return waiting_of_both(figures)
-    return waiting(figures, better(figures, "device") if aggregation == "scheduled" else aggregation)
+        seconds = waiting_of_both(figures)
+    else:
+        seconds = waiting(figures, better(figures, "device") if aggregation == "scheduled" else aggregation)
+    if lead is None or not lead.answer:
+        return seconds
+    ahead = lead.drafts(figures) / lead.answer
+    return (1 - ahead) * seconds + ahead * min(seconds, figures.decode[other(lead.side)])
 
 
 def speedup(figures: Figures, aggregation: Aggregation) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from device_app.companion.dispatch.aggregation_choice import AggregationChoice
-from shared.aggregation.scheduler import Figures
+from shared.aggregation.scheduler import Figures, Lead
 
 Plan = Literal["alone", "fetch", "together"]
 
@@ -71,15 +71,30 @@ def forecasts(known: SideTimes, work: Work, aggregation: AggregationChoice) -> d
     none of the server's passages, and both sides read at the same time. Drafts that survive a rejection are not
     counted.
     """
-    own, step = known.read_s * work.own, known.figures.decode["device"]
-    searched = max(known.search_s, own) if work.reads_ahead else known.search_s + own
+    device, server = _ready(known, work)
+    step = known.figures.decode["device"]
+    searched = max(known.search_s, device) if work.reads_ahead else known.search_s + device
     return {
-        "alone": Forecast(own, step),
+        "alone": Forecast(device, step),
         "fetch": Forecast(
             searched + known.read_s * work.public, step + known.read_s * work.mixing / max(work.answer, 1)
         ),
-        "together": Forecast(max(own, known.search_s + known.start_s), aggregation.token_s[aggregation.way]),
+        "together": Forecast(max(device, server), aggregation.token_s[aggregation.way]),
     }
+
+
+def lead(known: SideTimes, work: Work, most: int) -> Lead:
+    """Return the head start in a joint answer of the side that has read its prompt first.
+
+    `most` is how many tokens a side may draft beyond the final ones.
+    """
+    device, server = _ready(known, work)
+    return Lead("device" if device <= server else "server", abs(device - server), most, work.answer)
+
+
+def _ready(known: SideTimes, work: Work) -> tuple[float, float]:
+    """Return the seconds until the device, and the server, can draft the first token of a joint answer."""
+    return known.read_s * work.own, known.search_s + known.start_s
 
 
 @dataclass(frozen=True, slots=True)

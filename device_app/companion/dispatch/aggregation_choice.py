@@ -1,17 +1,18 @@
 """Chooses which side decides the tokens of a joint answer: both, one, or each in turn (DRAGON, section 5). Pure.
 
 Only Algorithm 1 leaves a choice, and only if token distributions may leave the device. Forecasts follow equation 7, or
-`scheduler.waiting_of_both`, times the ratio of measured to forecast time in earlier joint answers of the same kind.
+`scheduler.waiting_of_both`, and count the head start of the side that has read its prompt first; they are multiplied
+by the ratio of measured to forecast time in earlier joint answers of the same kind.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from device_app.question.options import Aggregation as Setting
 from shared.aggregation import scheduler
 from shared.aggregation.messages import Place, Rule
-from shared.aggregation.scheduler import Aggregation, Figures
+from shared.aggregation.scheduler import Aggregation, Figures, Lead
 
 WAYS: Final[tuple[Aggregation, ...]] = ("both", "scheduled", "device", "server")
 """Every way of aggregation: which side decides a joint answer's tokens. Of equally fast ways, the first is taken."""
@@ -54,6 +55,9 @@ _FURTHEST: Final = 2.0
 One very slow answer thus does not rule a way of aggregation out for good.
 """
 
+Kind = Literal["both", "device", "server", "scheduled", "greedy", "coupled"]
+"""A kind of joint answer whose pace is measured: by Algorithm 1 the way of aggregation, else the rule."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
@@ -80,7 +84,7 @@ class Ratio:
         return 1 / _FURTHEST <= self.mean <= _FURTHEST and 1 <= self.weight <= most and self.answers >= 0
 
 
-Ratios = Mapping[Aggregation, Ratio]
+Ratios = Mapping[Kind, Ratio]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,50 +122,70 @@ class AggregationLimits:
     offered: frozenset[str] | None = None
 
 
-def choose_aggregation(
-    setting: Setting, limits: AggregationLimits, figures: Figures, ratios: Ratios
-) -> AggregationChoice:
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What a forecast of the seconds per token of a joint answer follows from.
+
+    `figures` are speeds and acceptance rates, `ratios` those of measured to forecast times of earlier answers; `lead`
+    is the head start of one side, None if unknown.
+    """
+
+    figures: Figures
+    ratios: Ratios
+    lead: Lead | None = None
+
+    def token_s(self, rule: Rule, way: Aggregation) -> float:
+        """Return the forecast by equations alone, in seconds per token.
+
+        A lead does not count with coupled drafts, of which many become final before the other side has read its prompt.
+        """
+        return scheduler.token_s(self.figures, way, None if rule == "coupled" else self.lead)
+
+    def ratio(self, rule: Rule, way: Aggregation) -> Ratio:
+        """Return the ratio of measured to forecast time of answers of this kind."""
+        return self.ratios.get(_kind(rule, way), Ratio())
+
+    def observed(self, rule: Rule, way: Aggregation, measured_s: float) -> Ratios:
+        """Return the ratios updated by a joint answer that took `measured_s` seconds per token, with these figures."""
+        ratio = self.ratio(rule, way).observe(measured_s, self.token_s(rule, way))
+        return {**self.ratios, _kind(rule, way): ratio}
+
+
+def choose_aggregation(setting: Setting, limits: AggregationLimits, pace: Pace) -> AggregationChoice:
     """Choose the way of aggregation: that of the setting, or for `auto` the one with the shortest forecast.
 
-    The `limits` may leave only one way. Forecasts follow from `figures`, speeds and acceptance rates, and from the
-    `ratios` of measured to forecast times of earlier answers.
+    The `limits` may leave only one way.
     """
     rule = limits.rule
     if rule != "algorithm1" or not limits.open:
         way, reason = ONLY[rule]
-        return _choice(rule, way, reason, (way,), figures, {})
+        return _choice(rule, way, reason, (way,), pace)
     is_older = limits.offered is not None and not limits.offered.issuperset(scheduler.OFFERED)
     if is_older and setting != "device":  # what keeps the distributions here is not for a server to change
-        return _choice(rule, "both", OLDER, ("both",), figures, ratios)
+        return _choice(rule, "both", OLDER, ("both",), pace)
     if setting == "auto":
-        way = min(WAYS, key=lambda way: round(_forecast(way, figures, ratios), 6))
+        way = min(WAYS, key=lambda way: round(_forecast(rule, way, pace), 6))
         return _choice(
-            rule, way, f"{WHO[way]}, as that is forecast to be fastest (link.aggregation = auto)", WAYS, figures, ratios
+            rule, way, f"{WHO[way]}, as that is forecast to be fastest (link.aggregation = auto)", WAYS, pace
         )
-    return _choice(rule, setting, f"{WHO[setting]} (link.aggregation = {setting})", WAYS, figures, ratios)
+    return _choice(rule, setting, f"{WHO[setting]} (link.aggregation = {setting})", WAYS, pace)
 
 
-def observed(ratios: Ratios, way: Aggregation, measured_s: float, figures: Figures) -> Ratios:
-    """Return the ratios updated by a joint answer of this way that took `measured_s` seconds per token.
-
-    Its forecast follows from `figures`, the speeds and acceptance rates during that answer.
-    """
-    return {**ratios, way: ratios.get(way, Ratio()).observe(measured_s, scheduler.token_s(figures, way))}
+def _kind(rule: Rule, way: Aggregation) -> Kind:
+    return way if rule == "algorithm1" else rule
 
 
-def _forecast(way: Aggregation, figures: Figures, ratios: Ratios) -> float:
-    return scheduler.token_s(figures, way) * ratios.get(way, Ratio()).mean
+def _forecast(rule: Rule, way: Aggregation, pace: Pace) -> float:
+    return pace.token_s(rule, way) * pace.ratio(rule, way).mean
 
 
-def _choice(
-    rule: Rule, way: Aggregation, reason: str, ways: Sequence[Aggregation], figures: Figures, ratios: Ratios
-) -> AggregationChoice:
+def _choice(rule: Rule, way: Aggregation, reason: str, ways: Sequence[Aggregation], pace: Pace) -> AggregationChoice:
     return AggregationChoice(
         rule=rule,
         way=way,
-        place=scheduler.better(figures, "device") if way == "scheduled" else way,
+        place=scheduler.better(pace.figures, "device") if way == "scheduled" else way,
         reason=reason,
-        token_s={each: _forecast(each, figures, ratios) for each in ways},
-        speedup=scheduler.speedup(figures, way),
-        answers=ratios.get(way, Ratio()).answers,
+        token_s={each: _forecast(rule, each, pace) for each in ways},
+        speedup=scheduler.speedup(pace.figures, way),
+        answers=pace.ratio(rule, way).answers,
     )

@@ -10,9 +10,10 @@ from typing import Any, get_args
 import msgspec
 
 from device_app.companion.dispatch.aggregating import SideTimes
-from device_app.companion.dispatch.aggregation_choice import Ratio, observed
+from device_app.companion.dispatch.aggregation_choice import Kind, Pace, Ratio
+from shared.aggregation.messages import Rule
 from shared.aggregation.profiler import Acceptance, Latency, Transmission
-from shared.aggregation.scheduler import Aggregation, Figures
+from shared.aggregation.scheduler import Aggregation, Figures, Lead
 from shared.side import Side
 
 _NEW = 0.2
@@ -32,7 +33,7 @@ class Profile:
     `read` is this device's seconds per prompt token, `device` its seconds per generated token; `search` is the seconds
     of a search on the server, the round trip aside, `trip` the round trip. `device_accepted` and `server_accepted` are
     the shares of each side's drafts that were accepted. `ratios`: measured divided by forecast seconds per token of
-    joint answers by Algorithm 1, by the way of aggregation. `offered`: the ways of aggregation that the last server
+    joint answers, by their kind. `offered`: the ways of aggregation that the last server
     offered, None if unknown.
     """
 
@@ -42,7 +43,7 @@ class Profile:
     trip: Transmission = field(default_factory=Transmission)
     device_accepted: Acceptance = field(default_factory=Acceptance)
     server_accepted: Acceptance = field(default_factory=Acceptance)
-    ratios: Mapping[Aggregation, Ratio] = field(default_factory=dict)
+    ratios: Mapping[Kind, Ratio] = field(default_factory=dict)
     offered: frozenset[str] | None = None
 
     def wrote(self, read: int, read_s: float, written: int, written_s: float, position: float) -> "Profile":
@@ -71,12 +72,12 @@ class Profile:
             server_accepted=_observed(self.server_accepted, judged.get("server", (0, 0))),
         )
 
-    def timed(self, way: Aggregation, token_s: float, figures: Figures) -> "Profile":
-        """Return the profile updated by a joint answer by Algorithm 1: its way of aggregation and seconds per token.
+    def timed(self, rule: Rule, way: Aggregation, token_s: float, figures: Figures, lead: Lead | None) -> "Profile":
+        """Return the profile updated by a joint answer: its rule, way of aggregation and measured seconds per token.
 
-        `figures` are the speeds and acceptance rates from which its time was forecast.
+        `figures` and `lead` are those from which its time was forecast.
         """
-        return replace(self, ratios=observed(self.ratios, way, token_s, figures))
+        return replace(self, ratios=Pace(figures, self.ratios, lead).observed(rule, way, token_s))
 
     def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> SideTimes:
         """Return both sides' times for tokens at about this position, counted over prompt and answer.
@@ -96,12 +97,12 @@ class Profile:
 
     @classmethod
     def from_json(cls, kept: object) -> "Profile":
-        """Restore the profile from the result of `as_json`, without unknown ways of aggregation.
+        """Restore the profile from the result of `as_json`, without unknown kinds of joint answers.
 
         Raises ValueError if the data is damaged.
         """
         try:
-            profile = msgspec.convert(_without_unknown_ways(kept), cls)
+            profile = msgspec.convert(_without_unknown_kinds(kept), cls)
         except msgspec.ValidationError as error:
             raise ValueError(f"the stored profile is not valid: {error}") from error
         bounds = ((profile.read, 1.0), (profile.search, 10.0), (profile.trip.rtt, _MOST))
@@ -116,11 +117,11 @@ class Profile:
         return profile
 
 
-def _without_unknown_ways(kept: object) -> object:
-    """Return the stored profile without the ratios of unknown ways of aggregation, which a later version stored."""
+def _without_unknown_kinds(kept: object) -> object:
+    """Return the stored profile without the ratios of unknown kinds of joint answers, which a later version stored."""
     if not isinstance(kept, dict) or not isinstance(ratios := kept.get("ratios"), dict):
         return kept
-    return kept | {"ratios": {way: ratio for way, ratio in ratios.items() if way in get_args(Aggregation)}}
+    return kept | {"ratios": {kind: ratio for kind, ratio in ratios.items() if kind in get_args(Kind)}}
 
 
 def _observed(acceptance: Acceptance, judged: tuple[int, int]) -> Acceptance:

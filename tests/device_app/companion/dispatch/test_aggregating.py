@@ -9,8 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.companion.dispatch.aggregating import WORTH, Choice, Limits, Plan, SideTimes, Work, choose, forecasts
-from device_app.companion.dispatch.aggregation_choice import AggregationChoice, AggregationLimits, choose_aggregation
+from device_app.companion.dispatch.aggregating import (
+    WORTH,
+    Choice,
+    Limits,
+    Plan,
+    SideTimes,
+    Work,
+    choose,
+    forecasts,
+    lead,
+)
+from device_app.companion.dispatch.aggregation_choice import (
+    AggregationChoice,
+    AggregationLimits,
+    Pace,
+    choose_aggregation,
+)
 from shared.aggregation.scheduler import Figures
 
 READING = 8.0
@@ -25,7 +40,7 @@ def decided(sides: SideTimes, work: Work, reading_rate: float, limits: Limits) -
 
 
 def greedily(sides: SideTimes) -> AggregationChoice:
-    return choose_aggregation("auto", AggregationLimits("greedy"), sides.figures, {})
+    return choose_aggregation("auto", AggregationLimits("greedy"), Pace(sides.figures, {}))
 
 
 def known(read_rate: float, device_ms: float, server_ms: float, rtt_ms: float, accepted: float = 0.87) -> SideTimes:
@@ -104,6 +119,17 @@ def test_the_first_token_of_what_is_fetched_waits_for_what_is_read() -> None:
     assert [forecast["fetch"].first for forecast in ahead] == pytest.approx([0.32 + 140 / 60, 180 / 60])
     assert forecast["alone"].token == forecast["fetch"].token == 0.13
     assert 0.13 < forecast["together"].token < 0.17
+
+
+@pytest.mark.parametrize(
+    ("own", "side", "seconds"),
+    [(40, "device", 300.62 - 40 / 60), (60 * 301, "server", 301 - 300.62)],
+)
+def test_the_side_that_has_read_first_drafts_first(own: float, side: str, seconds: float) -> None:
+    slow = replace(SOONER, start_s=300.3)
+    early = lead(slow, replace(SHORT, own=own), 8)
+    assert (early.side, early.most, early.answer) == (side, 8, SHORT.answer)
+    assert early.seconds == pytest.approx(seconds)
 
 
 rates = st.floats(1e-4, 1.0)
