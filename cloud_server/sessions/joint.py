@@ -68,7 +68,7 @@ class Joint:
             ahead=ask.ahead,
         )
         self._machine = Aggregator(terms)
-        self._steps = _Steps(terms, ask.round_trip_ms / 1000)
+        self._steps = _Steps(ask.round_trip_ms / 1000)
         self._key: int | None = None
         self._gathering = Gathering(ask.ahead)
         self._ready: deque[m.JointFromServer] = deque()  # messages to send once the session allows it
@@ -213,18 +213,17 @@ class _Steps:
     A pair of drafts counts only if the second one did not have to wait.
     """
 
-    def __init__(self, terms: Terms, round_trip_s: float) -> None:
+    def __init__(self, round_trip_s: float) -> None:
         self.measured = Measured("server")
         if round_trip_s:
             self.measured.transmission = Transmission(round_trip_s, known=True)
-        self._weighs = terms.place != "both" and terms.rule != "greedy"  # the device may need the figure
         self._last: tuple[int, int, float] | None = None
 
     @property
     def stated(self) -> float:
-        """The seconds per draft to report to the device; 0 if the device does not need them or they are unknown."""
+        """The seconds per draft to report to the device; 0 if they are unknown."""
         own = self.measured.own
-        return own(own.mean_position) if self._weighs and own.weight else 0.0
+        return own(own.mean_position) if own.weight else 0.0
 
     def drafted(self, draft: Draft, now: float, upto: int) -> None:
         """Record the arrival of a draft; drafts may be made now for positions below `upto`."""

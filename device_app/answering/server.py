@@ -213,7 +213,9 @@ class Server:
             return
         trace, joint, held = self.request.trace, self.aggregated, self.public.memory.held
         if joint:
-            profile = self._judged(held.profile, joint.report)
+            if joint.report.server_step_s:
+                held = held.at_rates({"server": 1 / joint.report.server_step_s})
+            profile = self._judged(held, joint.report)
             if joint.report.waited_s:
                 server = held.knowledge.server.observe(joint.report.waited_s, censored=True)
                 held = replace(held, knowledge=replace(held.knowledge, server=server))
@@ -236,16 +238,16 @@ class Server:
         limits = AggregationLimits(_rule(options), options.open, profile.offered if offered is None else offered)
         return choose_aggregation(options.aggregation, limits, Pace(times.figures, profile.ratios, self.lead))
 
-    def _judged(self, profile: Profile, report: JointReport) -> Profile:
+    def _judged(self, held: Held, report: JointReport) -> Profile:
         """Return the profile updated by a joint answer: shares of accepted drafts, speed, and the ways of deciding
         tokens that the server supports.
         """
-        profile, chosen, state = profile.judged(report.judged), self.aggregation, self.public.link.state
+        profile, chosen, state = held.profile.judged(report.judged), self.aggregation, self.public.link.state
         if state.offer:
             profile = replace(profile, offered=frozenset(state.offer.aggregation))
         if chosen and report.timed >= LEAST_TIMED:
-            held, position = replace(self.public.memory.held, profile=profile), profile.device.mean_position
-            times = _side_times(held, position, state.round_trip_s)
+            position = profile.device.mean_position
+            times = _side_times(replace(held, profile=profile), position, state.round_trip_s)
             ahead = replace(self.lead, answer=report.timed) if self.lead else None
             profile = profile.timed(chosen.rule, chosen.way, report.token_s, times.figures, ahead)
         return profile

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cloud_server.sessions.joint
-from device_app.companion.dispatch.memory import Memory
+from device_app.companion.dispatch.memory import PRIOR_RATES, Memory
 from device_app.companion.dispatch.public import PublicQuestions
 from device_app.companion.joint.aggregated import Aggregated
 from device_app.companion.joint.scheduling import Scheduling
@@ -110,17 +110,23 @@ def test_weights_follow_the_text_by_the_setting_and_the_ledger_says_so(
     assert "the answer so far" not in str(asked(home, "both", weights_every=4, open=False).egress.items)
 
 
-@pytest.mark.parametrize("options", [{"open": False}, {"sampling": SamplingSettings(temperature=0.0)}])
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [({"open": False}, "coupled"), ({"sampling": SamplingSettings(temperature=0.0)}, "greedy")],
+)
 def test_where_privacy_or_temperature_leaves_one_place_the_setting_changes_nothing(
-    home: Home, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    home: Home, options: dict[str, Any], rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The pace is learned all the same, for later forecasts: that of the rule, and the server's own."""
     ready(home)
     tokens = written(monkeypatch)
     answers = [asked(home, setting, **options) for setting in ("auto", "server", "scheduled")]
     assert (len(tokens), len(set(tokens))) == (3, 1)
     assert len({re.sub(r"\d+", "", str(answer.egress.items)) for answer in answers}) == 1
     assert not any("link.aggregation" in reason for answer in answers for reason in answer.decided)
-    assert not home.public.memory.held.profile.ratios
+    learned = home.public.memory.held
+    assert set(learned.profile.ratios) == {rule}
+    assert learned.rates["server"] != PRIOR_RATES["server"]
 
 
 def as_before(said: Said) -> Iterable[Said | str]:

@@ -45,7 +45,7 @@ class Held:
         The first answer of a side replaces what was assumed before. Later ones count by their seconds per token, so
         that a server that gets a larger model is soon known to be slower.
         """
-        new = {side: self._rate(side, rate) for side, rate in seen.items()}
+        new = {side: self._rate(side, min(max(rate, _SLOWEST), _FASTEST)) for side, rate in seen.items()}
         return replace(self, rates={**self.rates, **new})
 
     def _rate(self, side: Side, rate: float) -> float:

@@ -103,9 +103,9 @@ class JointReport:
     """The course of a joint answer: how many tokens both sides wrote together, and why the device continued `alone`.
 
     `drafts_sent`, `settled_sent`, `distributions_sent` and `weights_sent`, of those that follow the text, count the
-    items that left, each item once. `changes` counts
-    how often the side that decides the tokens changed; `waited_s` is how long the device waited for a server that
-    then wrote no token, 0 for any other; `token_s` are the mean seconds of the last `timed` tokens
+    items that left, each item once. `changes` counts how often the side that decides the tokens changed; `waited_s` is
+    how long the device waited for a server that then wrote no token, 0 for any other; `server_step_s` are the server's
+    seconds per draft as it last reported them, 0 if unknown; `token_s` are the mean seconds of the last `timed` tokens
     written together. `judged` holds, by side, how many of its drafts were compared with final tokens, and how many were
     accepted.
     """
@@ -121,6 +121,7 @@ class JointReport:
     sent_bytes: int = 0
     changes: int = 0
     waited_s: float = 0.0
+    server_step_s: float = 0.0
     timed: int = 0
     token_s: float = 0.0
     judged: dict[Side, tuple[int, int]] = field(default_factory=dict)

@@ -42,7 +42,7 @@ class Scheduling:
     def observe_server(self, step_us: int) -> None:
         """Record the server's microseconds per draft; 0 means unknown."""
         if step_us:
-            self._measured.others_s = step_us / 1e6
+            self._measured.others_s = self._report.server_step_s = step_us / 1e6
 
     def step_s(self, drafts: Drafting | None) -> float:
         """Return this device's seconds per draft, needed by a server that may decide tokens; 0 if none is needed."""

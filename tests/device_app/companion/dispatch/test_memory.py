@@ -52,6 +52,14 @@ def test_the_first_answer_of_a_side_replaces_what_was_assumed_and_a_slower_model
     assert fast.at_rates({"server": 50.0}).rates["server"] == pytest.approx(50.0)
 
 
+@pytest.mark.parametrize("said", [1e-9, 1e12])
+def test_a_pace_that_no_server_can_have_is_held_within_limits(tmp_path: Path, said: float) -> None:
+    held = Held().at_rates({"server": said})
+    Memory(tmp_path / "dispatch.json").hold(held)
+    assert 0.1 <= held.rates["server"] <= 1e5
+    assert Memory(tmp_path / "dispatch.json").held.rates == held.rates
+
+
 def test_what_is_held_is_there_after_a_restart(tmp_path: Path) -> None:
     held = Held(profile=replace(Profile(), device_accepted=Acceptance(3.0, 4.0))).at_rates({"device": 100.0})
     Memory(tmp_path / "dispatch.json").hold(held)

@@ -83,6 +83,16 @@ def test_the_pace_is_of_tokens_written_together_without_the_readers_time(monkeyp
     assert report.timed == 3
 
 
+def test_the_servers_own_pace_is_reported_once_it_says_it() -> None:
+    report = JointReport()
+    watched = Scheduling(machine("device"), report, Far(), changes=False)
+    watched.observe_server(0)
+    assert report.server_step_s == 0.0
+    watched.observe_server(40_000)
+    watched.observe_server(0)
+    assert report.server_step_s == pytest.approx(0.04)
+
+
 def test_changes_of_the_side_are_counted() -> None:
     acting, report = machine("server"), JointReport()
     watched = Scheduling(acting, report, Far(), changes=True)
