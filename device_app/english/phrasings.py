@@ -40,26 +40,44 @@ _OF_DATES: Final = re.compile(
 _LIKE_DATES: Final = frozenset(["may", "march", "week", "month", "day", "year", "noon", "night", "morning", "evening"])
 """Words that name no day by themselves, or that are other words as well."""
 
+_NAMES_AND_MONTHS: Final = frozenset(["may", "march", "april", "june", "august"])
+
 _CUES: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    re.compile(pattern)
     for pattern in (
         r"\bwhen\b(?! (?:i|we|he|she|it|they) (?!was|were|am|did)\w)|(?:what|which) (?:day|date)|\bdate\b|what time",
         r"\bwho\b|\bwhom\b|whose",
         r"how many|how often|number of|\bcount|how frequently", r"\b(?:last|latest|newest|most recent)",
         r"\bfirst\b|earliest|oldest", r"\bnext\b", r"phone|\bnumber\b(?! of)|\bring\b|\bcall\b|mobile",
+        r"\b(?:second|third|fourth|fifth|sixth|penultimate|\d+(?:st|nd|rd|th)|last but|before last|after next)\b",
         r"\baddress|by e?-?mail", r"\bnotes?\b|diary|entr(?:y|ies)", r"\bchats?\b|texted|text\b",
         r"\b(?:called|title|subject|named?)\b", r"how long|how far|how soon|days until",
-        r"\bfree\b|\bbusy\b|time for|room",
+        r"\bfree\b|\bbusy\b|time for|have time|room", r"\bhow (?:do|does|can|could) (?:i|we)\b",
         r"\bwhere\b|which place|venue", r"what time", r"weekday|day of the week", r"\btime is\b|time in", r"how old",
-        r"\bnot\b|n't\b|never|without|except", r"\bthat (?:(?:the|my|our|a|an|his|her|their) )?(?:[a-z]+|TOPIC|NAME) "
+        r"\bnot?\b|n't\b|\bn(?:ever|either|or|one|obody|othing)\b|without|except|exclud|hardly|\bbesides\b|\bapart\b"
+        r"|\bbut\b|(?:other|rather) than",
+        r"\bthat (?:(?:the|my|our|a|an|his|her|their) )?(?:[a-z]+|TOPIC|NAME) "
         r"(?:is|are|was|were|had|has|have|will|would|can|could)\b", r"\bwhy\b|because", r"\bor\b",
         r"\b(?:more|less|fewer|most|least|than)\b", r"how much|\bcosts?\b|\bpa(?:y|id)\b|\bprice|\beuros?\b",
         r"attach|unread|unopened|unanswered|important|urgent|deleted|drafts?\b|spam|flagged|starred",
         r"repl(?:y|ied)|answer|respond", r"cancel|postpone|\bmoved?\b|chang|instead|\bstill\b",
-        r"\b(?:before|after|since|between|until|till|by)\b", r"\b(?:always|usually|every|each)\b", r"\bborn\b|birthday",
+        r"\b(?:before|until|till)\b", r"\b(?:after|since)\b", r"\bbetween\b", r"\bby (?:the )?DATE",
+        r"\b(?:always|usually|every|each)\b", r"\bborn\b|birthday",
+        r"\b(?:if|unless|suppos(?:e|ing)|in case)\b", r"\bmean(?:s|ing)?\b", r"\bback\b(?! to)",
+        r"\b(?:will|would|can|could|shall|should|might|must) NAME", r"NAME (?:will|would|can|could|shall|should|must)",
+        r"\b(?:was|were|did|had|went|came|happened?)\b",
+        r"\b(?:i|we) (?:\w+ )?(?:sa(?:id|y)|tell|told|let|writ|wrote|mention|send|sent|mail|text)",
     )
 )  # fmt: skip
-"""Words of which two forms have to have the same, for meaning alone takes them for one another."""
+"""Words of which two forms have to have the same, for meaning alone takes them for one another. Forms are in lower
+case but for their masks, which are no such words.
+"""
+
+_DOES: Final = re.compile(
+    r"\b(?:do|does|did|has|have|had) (?:NAME|i|we) (?:(?:ever|just|first|last|next|really|actually|also|even|once|"
+    r"already|happen to|get to) )*(?P<verb>(?:have to )?\w+(?: up)?)"
+)
+"""Matches what somebody did, does or has done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +112,7 @@ class Form:
 
 
 def masked(question: str, today: date, is_name: Callable[[str], bool]) -> Masked | None:
-    """Return a question's form; None if it is too long, or has nothing that can be masked.
+    """Return a question's form; None if it is too long, has nothing that can be masked, or a name that is a month's.
 
     `is_name` says whether a word in lower case is part of somebody's name.
     """
@@ -106,6 +124,8 @@ def masked(question: str, today: date, is_name: Callable[[str], bool]) -> Masked
     while words:
         mask, count = _mask(words, today, is_name, is_first=not text)
         said = " ".join(words[:count])
+        if mask == "NAME" and _OWNER.sub("", said.lower()) in _NAMES_AND_MONTHS:
+            return None
         if words[0] == _TITLE:
             text.append("TITLE")
         elif mask:
@@ -155,6 +175,21 @@ def _date_length(words: Sequence[str], today: date) -> int:
 def same_cues(text: str, other: str) -> bool:
     """Return whether two forms have the same words that meaning alone would confuse."""
     return all(bool(cue.search(text)) == bool(cue.search(other)) for cue in _CUES)
+
+
+def has_known_deeds(text: str) -> bool:
+    """Return whether all that somebody did or does in a form is a deed of the table's forms, or one of speech.
+
+    Meaning alone takes "when did NAME forget the TOPIC" for "when did NAME mention the TOPIC".
+    """
+    return {match["verb"] for match in _DOES.finditer(text)} <= _deeds()
+
+
+@cache
+def _deeds() -> frozenset[str]:
+    """Return the verbs of the table, and the verbs of speech."""
+    said = {words for words, kind in Vocabulary.load("hearsay").kinds.items() if kind == "say"}
+    return frozenset(match["verb"] for form in table() for match in _DOES.finditer(form.text)) | said
 
 
 def shown(form: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from device_app.english.phrasings import masked, same_cues, shown, table
+from device_app.english.phrasings import has_known_deeds, masked, same_cues, shown, table
 from shared.errors import JackdawError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Phrasings:
         places = [
             place
             for place, each in enumerate(table())
-            if form and each.masks == form.masks and same_cues(each.text, form.text)
+            if form and each.masks == form.masks and same_cues(each.text, form.text) and has_known_deeds(form.text)
         ]
         if form is None or not places:
             return None

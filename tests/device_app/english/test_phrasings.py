@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.english.phrasings import masked, same_cues, shown, table
+from device_app.english.phrasings import has_known_deeds, masked, same_cues, shown, table
 
 TODAY = date(2026, 11, 20)
 NAMES = {"anna", "holt", "petra"}
@@ -55,10 +55,47 @@ def test_nothing_to_mask(question: str) -> None:
         ("mails from NAME with attachments", "mails from NAME"),
         ("why did NAME mention TOPIC", "when did NAME mention TOPIC"),
         ("what did NAME not say about TOPIC", "what did NAME say about TOPIC"),
+        ("mails from anyone but NAME DATE", "mails from NAME DATE"),
+        ("mails besides those from NAME", "mails from NAME"),
+        ("what was the second to last mail from NAME", "what was the last mail from NAME"),
+        ("what was the subject of the last mail from NAME", "what was the last mail from NAME"),
+        ("mails after NAME's mail of DATE", "mails by NAME from DATE"),
+        ("mails from NAME before DATE", "mails from NAME after DATE"),
+        ("mails from NAME by DATE", "mails from NAME DATE"),
+        ("what does DATE mean", "what is on DATE"),
+        ("if NAME comes what is on DATE", "what is on DATE"),
+        ("what was on the TOPIC on DATE", "is the TOPIC on DATE"),
+        ("when will NAME mention TOPIC", "when does NAME mention TOPIC"),
+        ("when did i tell NAME about the TOPIC", "when did NAME tell me about the TOPIC"),
+        ("has NAME been in touch", "how do i get in touch with NAME"),
     ],
 )
 def test_words_that_change_the_meaning(form: str, other: str) -> None:
     assert not same_cues(form, other)
+
+
+@pytest.mark.parametrize(
+    ("form", "is_known"),
+    [
+        ("when did NAME mention the TOPIC", True),
+        ("when did NAME really bring up the TOPIC", True),
+        ("when did NAME whisper about the TOPIC", True),
+        ("when did NAME bring the TOPIC", False),
+        ("when did NAME forget to mention the TOPIC", False),
+        ("when did i lose the TOPIC", False),
+    ],
+)
+def test_deeds_that_the_table_does_not_have(form: str, is_known: bool) -> None:
+    assert has_known_deeds(form) is is_known
+
+
+def test_all_forms_of_the_table_have_known_deeds() -> None:
+    assert all(has_known_deeds(each.text) for each in table())
+
+
+def test_a_name_that_is_a_month_is_not_put_where_days_are_read() -> None:
+    assert masked("what did May say last", TODAY, lambda word: word == "may") is None
+    assert masked("what did May Chen say last", TODAY, lambda word: word in ("may", "chen"))
 
 
 def test_each_form_of_the_table_has_the_masks_of_its_plain_question() -> None:
