@@ -53,7 +53,7 @@ def readings(question: str) -> Iterator[Hearsay]:
 def read(question: str) -> Hearsay | None:
     """Return what a question asks about something said; None if it asks for anything else."""
     text = normal(question.replace(",", " "))
-    if not text or len(text) > _MOST_CHARACTERS:
+    if not text or len(text) > _MOST_CHARACTERS or _ASKS_OTHER.match(text):
         return None
     slots = [slot for slot in _WORDS.read(text) if slot.kind != "filler" or slot.text in ("the", "a", "an")]
     asks, rest = _asks(slots)
@@ -206,6 +206,12 @@ _DEED: Final = re.compile(
     rf"(?:(?P<who>who) (?!(?:{_AUXILIARY})\b)|(?:when|(?:on )?(?:what|which) (?:day|date)) did )"
     r"(?P<deed>(?!(?:it|this|that|they|he|she|you) )\w\S*(?: \S+){2,12})"
 )
+_ASKS_OTHER: Final = re.compile(
+    r"whom? (?:did|do|have|had) (?:i|we)\b|whom? (?:was|were|got) (?:told|asked|informed|warned|reminded|invited)\b"
+    r"|when (?:should|could|might|must|shall|can|may)\b"
+)
+"""Matches questions for a listener, or for what is still to be done: "who did I tell", "when should Petra bring …"."""
+
 _FEW_WORDS: Final = 5
 _TO_SOMEBODY: Final = word_set(
     """told tells tell wrote texted messaged informed warned reminded invited invites asked asks recommended recommends

@@ -13,18 +13,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import hearsay, periods, speech
+from device_app.english.deeds import tells_of
 from device_app.english.hearsay import KIN, Hearsay
 from device_app.english.naming import shown
 from device_app.english.periods import Period
-from device_app.english.stemming import stemmed
-from device_app.english.stop_words import word_set
-from device_app.english.terms import plain, terms, with_families
+from device_app.english.terms import terms, with_families
 from device_app.english.words import content_words, denies
 from device_app.everyday.rule import Asked, Item, Ruled
 from device_app.everyday.showing import moment, noted
 from device_app.knowledge.directory import several
 from shared.printable import safe_line
-from shared.text import sentences
 from shared.types import StoredPassage
 from storage.search import FullText, any_of
 
@@ -44,12 +42,6 @@ _LIGHT: Final = frozenset(["go", "com", "get", "mak", "tak", "want", "thing", "h
 
 _LEAST_OF_DEED: Final = 2
 """The content words of what somebody did, its verb among them, without which no message can be sure to tell of it."""
-
-_NOT_YET: Final = word_set(
-    """will i'll we'll would i'd we'd can could should shall may might must going gonna to not never if when don't
-    didn't haven't want plan hope"""
-)
-"""Words before a verb that is not of something done."""
 
 _MOST_QUOTED, _MOST_DAYS, _MOST_SPEAKERS = 400, 4, 4
 _IS_STATEMENT = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|be)\b")
@@ -114,7 +106,8 @@ class HearsayRule:
             held = [each for each in held if _is_verbatim(what, each.text)]
         messages = [each for each in held if _is_in(each, period) and (not speakers or each.speaker in speakers)]
         if reading.deed:
-            messages = [each for each in messages if _is_deed(each.text, reading.deed)]
+            is_base = reading.asks == "when"  # "when did Petra lend", but "who lent"
+            messages = [each for each in messages if tells_of(each.text, reading.deed, words, is_base=is_base)]
         if reading.asks == "what":
             messages += self._replies(held, speakers)
         if reading.to and reading.to != "me":
@@ -170,7 +163,9 @@ def _messages_of(reading: Hearsay, what: str, messages: Sequence[_Message]) -> R
     for number, message in enumerate(messages, 1):
         day = _day(message.passage.date)
         said = message.text if len(message.text) <= _MOST_QUOTED else f"{message.text[:_MOST_QUOTED]}…"
+        day = f"said on {day}" if reading.deed else day  # what was done may be older
         head = day if reading.asks == "when" and reading.speaker not in KIN else f"{shown(message.speaker)}, {day}"
+        head = head[0].upper() + head[1:]
         parts.append(f"{head}: [{number}]\n> {safe_line(shown(message.speaker))}: {safe_line(said)}")
     items = [MessageItem(shown(each.speaker), each.text, each.passage.date, each.passage.path) for each in messages]
     speaker = f" · by {shown(messages[0].speaker)}" if reading.speaker else ""
@@ -184,18 +179,6 @@ def _messages_of(reading: Hearsay, what: str, messages: Sequence[_Message]) -> R
 def _most_days(reading: Hearsay) -> int:
     """Return on how many different days the quoted messages may have been written, at most; 0 sets no limit."""
     return 1 if reading.deed else 0 if reading.asks == "who" or reading.order else _MOST_DAYS
-
-
-def _is_deed(message: str, deed: str) -> bool:
-    """Return whether the speaker of a message says that they did something: "I passed the exam", not "I will pass"."""
-    for sentence in sentences(message):
-        said = [*map(stemmed, words := plain(sentence).split())]
-        places = [place for place, word in enumerate(said) if word == stemmed(deed)]
-        if places and not sentence.rstrip().endswith("?"):
-            before = words[: places[0]]
-            if {"i", "i've", "we", "we've", "just"} & {*before} and not _NOT_YET & {*before}:
-                return True
-    return False
 
 
 def _surest(messages: Sequence[_Message], count: int, most_days: int) -> list[_Message]:

@@ -13,8 +13,8 @@ ANSWERS = {
     "when did petra say the parcels were there": "9 October 2026: [1]\n> Petra: Where is the ladder? The parcels",
     "i can't remember who it was that brought up the new dose": "Runa Fjelde, 9 October 2026: [1]\n> Runa Fjelde: The",
     "petra and the drill, when was that": "3 October 2026: [1]\n> Petra: I lent your drill",
-    "when did Petra lend the drill to Wim": "3 October 2026: [1]\n> Petra: I lent your drill",
-    "who lent the drill to Wim": "Petra, 3 October 2026: [1]\n> Petra: I lent your drill",
+    "when did Petra lend the drill to Wim": "Said on 3 October 2026: [1]\n> Petra: I lent your drill",
+    "who lent the drill to Wim": "Petra, said on 3 October 2026: [1]\n> Petra: I lent your drill",
     "Who told me about the drill?": "Petra, 3 October 2026: [1]\n> Petra: I lent your drill",
 }
 
@@ -44,6 +44,9 @@ def test_answers(ask: Ask, question: str) -> None:
         "When did Petra remember the morning?",  # she says that she will
         "When did Wim lend the drill to Petra?",
         "who remembered the orange morning",
+        "who did I tell about the new dose",
+        "who was told about the drill",
+        "when should Petra bring the drill",
     ],
 )
 def test_unsure_it_steps_aside(ask: Ask, question: str) -> None:
