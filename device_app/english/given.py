@@ -6,7 +6,7 @@ This test is wider than the one in `intents`, which has to be sure that a text i
 import re
 from typing import Final
 
-from device_app.english.instructions import MAKES_UP, POINTS, ROLE, TREATS, first_verb
+from device_app.english.instructions import MAKES_UP, POINTS, ROLE, TREATS, first_verb, without_polite_words
 from device_app.english.stop_words import LANGUAGES, word_set
 from device_app.english.terms import plain
 
@@ -39,6 +39,20 @@ _SAYS = re.compile(
 _INSTRUCTION = LANGUAGES | word_set("for from in into it me please that the to")
 """Words that may stand beside the verb of an instruction without a text: "Translate it into German"."""
 
+_OF_ONESELF = re.compile(
+    r"\b(?:i|we)(?:['’](?:m|re|ve|d|ll))? (?!(?:can|could|may|might|need|should|want|wonder|would like)\b)\w"
+    r"|\bi['’]m\b|\bwe['’]re\b|\b(?:my|our) (?:\w+ ){1,2}(?:is|are|was|were|has|have|had)\b",
+    re.IGNORECASE,
+)
+"""Matches a statement of the person about themselves: "I was fired. Write a cover letter", "… that I am ill"."""
+
+_SECRET = re.compile(
+    r"\b(?:pass ?(?:words?|codes?|phrases?)|pins?|puk|cvv|iban|credentials)\b(?:\W+\w+){0,2}?\W+"
+    r"(?:(?=\w*\d)(?=\w*[a-z])\w{4,}|\d{4,}|is\b|are\b)|\d(?:[ .-]?\d){8,}",
+    re.IGNORECASE,
+)
+"""Matches a password or a similar secret with its value, or a number of nine digits or more, as of a card."""
+
 _THIS = re.compile(r"\b(?:this|these)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
 
@@ -47,14 +61,16 @@ def may_hold_text(text: str) -> bool:
     """Return whether a request may hold a given text.
 
     Signs of a given text are a further line, a colon, quotation marks, an instruction that mentions or changes a text,
-    and length.
+    a statement about oneself, a secret with its value, and length.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if len(text) > MOST_CHARACTERS or len(lines) > 1 or _MARK.search(text) or _QUOTATION.search(text):
         return True
-    if POINTS.search(text) or _THIS.search(text) or _SAYS.search(text):
+    if POINTS.search(text) or _THIS.search(text) or _SAYS.search(text) or _SECRET.search(text):
         return True
     clauses = [clause for clause in _CLAUSE.split(text) if clause.strip()]
+    if any(_OF_ONESELF.search(without_polite_words(clause)) for clause in clauses):
+        return True
     return bool(len(clauses) > 1 and ROLE.search(text)) or (_treats(text, clauses) and _has_more(text))
 
 

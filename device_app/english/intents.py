@@ -91,6 +91,17 @@ _LOOKED_UP = re.compile(
 )
 """Matches the rest of an indefinite object that files may nevertheless hold: "a list of …", "a summary of …"."""
 
+_HELD = re.compile(
+    r" (?:(?!(?:of|for) )[\w-]+ ){0,2}?(?:(?:e-?)?mails?|messages?|letters?|notes?|chats?|appointments?|meetings?|"
+    r"invoices?|bills?|receipts?|payments?|expenses?|contracts?|documents?|files?|photos?|contacts?|"
+    r"addresses|neighbou?rs?|colleagues?|relatives?|plumbers?|electricians?|dentists?|doctors?|vets?|builders?)"
+    r"(?=\W*$| (?:about|by|for|from|in|near|nearby|on|since|that|this|we|which|who|with)\b)"
+    r"|.*\b(?:both|the (?:new|last|latest|current|other))\b"
+    r"|.*\b(?:news|rundown|picture|overview) (?:from|of) (?:family|friends|today|tomorrow|yesterday|\w+day)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Matches the rest of a general object of which files may hold examples: "three invoices", "a dentist"."""
+
 _LISTED = re.compile(
     r"(?:(?:me|us|out) )*(?:an? )?(?:[\w-]+ ){0,2}?(?:inventory|list|overview|summary|table|timeline)s? of (?!an? |"
     r"(?:all-time|common|different|\d+|eight|fictional|five|four|funny|good|ideas|nine|popular|possible|questions|reasons|"
@@ -251,7 +262,8 @@ def _is_general(verb: str, rest: str) -> bool:
     indefinite = _INDEFINITE.match(rest)
     is_open = bool(indefinite and not _LOOKED_UP.match(rest, indefinite.end()))
     is_general = is_open or bool(_CONCEPT.match(rest)) or (verb == "define" and not _IS_KNOWN.match(rest))
-    return is_general and not (_NAME.search(rest) or _OWN.search(rest))
+    is_held = verb not in _EXPLAINS and _HELD.match(rest, indefinite.end() if indefinite else 0)
+    return is_general and not (is_held or _NAME.search(rest) or _OWN.search(rest))
 
 
 def _is_private(instructions: str, parts: _Parts) -> bool:

@@ -42,6 +42,16 @@ HOLD_TEXT = (
     "Write a poem\x0bthe divorce is final",
     "Write a poem\x85the divorce is final",
     "Write a poem\n\nthe divorce is final",
+    "I am 35 and have depression. Write a poem.",
+    "I was fired yesterday. Write a cover letter for a bakery",
+    "I've a lump in the breast. Explain what a biopsy is.",
+    "Write an email to a client saying that I'm ill",
+    "Write a letter to the bank that we cannot pay",
+    "Our marriage is over. Write a poem",
+    "Create a login form with the password hunter2 for admin",
+    "Generate a QR code for the WiFi password hunter2",
+    "Write a note with the PIN 4711",
+    "Write an advert with the number 0316 555 0199",
     f"Write a poem about {'the sea ' * (MOST_CHARACTERS // 8)}",
 )
 HOLD_NONE = (
@@ -60,6 +70,12 @@ HOLD_NONE = (
     "Translate into German:",
     "Write a poem in German",
     "Define entropy\n",
+    "I'd like you to compose a limerick about tea",
+    "I need a poem about tea",
+    "Explain how I can tie a bowline",
+    "Write an email to my boss about a day off",
+    "Create a function that checks a password of 8 characters",
+    "Calculate 15 percent of 84,000",
 )
 
 
