@@ -37,7 +37,9 @@ class WaitLimits:
     """Seconds to wait for the next token, beyond the start that the server promised; after that, the device writes."""
 
     alone_s: float = 30.0
-    """Seconds to wait for the first token, where the device's model is too small to write the answer instead."""
+    """Seconds to wait for the first token, where the device's model is too small to write the answer instead. From then
+    on, `token_s` holds.
+    """
 
 
 LIMITS = WaitLimits()

@@ -61,8 +61,9 @@ class RaceSides:
         self._device = DeviceSide(source, question, inbox)
         self._server = ServerSide(link, ask, inbox)
         self.began = time.monotonic()
-        limit_s = waiting.LIMITS.alone_s if question.server_begins else waiting.LIMITS.token_s
-        self.patience = ServerPatience(limit_s, self.began)
+        limits, began = waiting.LIMITS, self.began
+        alone = ServerPatience(limits.alone_s, began, limits.token_s)
+        self.patience = alone if question.server_begins else ServerPatience(limits.token_s, began)
         self.vocabulary = 2**31
         self.rounds = Rounds()
         self.started: dict[Side, float] = {}

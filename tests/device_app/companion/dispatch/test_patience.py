@@ -40,6 +40,23 @@ def test_what_is_promised_is_believed_within_limits(promises: list[tuple[float, 
     assert patience.until == until
 
 
+def test_only_the_first_message_is_waited_for_longer() -> None:
+    patience = ServerPatience(30.0, 0.0, 5.0)
+    assert patience.until == 30.0
+    patience.received(20.0)
+    assert patience.until == 25.0
+    patience.received(20.5)
+    assert patience.until == 25.5
+
+
+def test_a_promised_start_is_no_worse_than_silence() -> None:
+    patience = ServerPatience(30.0, 0.0, 5.0)
+    patience.promised(1.0, 28.0)
+    assert patience.until == 59.0
+    patience.promised(2.0, 29.0)
+    assert patience.until == 2.0
+
+
 def test_a_reader_who_takes_his_time_is_no_fault_of_the_server() -> None:
     patience = ServerPatience(5.0, 0.0)
     patience.paused(60.0)

@@ -1,7 +1,7 @@
 """A request without passages, raced between this process' model and a real server over real sockets."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -43,6 +43,20 @@ class Reading(FakeEngine):
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         time.sleep(self.seconds)
         return super().prefill(sequence, tokens)
+
+
+class Stopping(FakeEngine):
+    """A fake engine that stops for `seconds` after a few tokens."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(sequences=4)
+        self.seconds, self.decoded = seconds, 0
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        self.decoded += 1
+        if self.decoded == 5:
+            time.sleep(self.seconds)
+        return super().decode(tokens)
 
 
 @pytest.mark.parametrize(("decision", "origin", "sent"), [(SERVER, "cloud", ["the question"]), (DEVICE, "device", [])])
@@ -112,6 +126,15 @@ def test_a_slow_server_is_waited_for_where_the_device_cannot_begin(
         raced = Raced(link, SERVER, question=LARGE_ALONE)
         assert (raced.text, raced.report.origin) == (LINE, "cloud")
         assert Raced(link, SERVER, question=REQUEST).report.origin == "device"
+
+
+def test_a_server_that_stops_in_the_middle_is_not_waited_for_as_long(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_at_most(monkeypatch, token_s=0.2)
+    with linked(serve(Stopping(4.0))) as link:
+        raced = Raced(link, SERVER, question=LARGE_ALONE)
+        assert (raced.text, raced.report.origin) == (LINE, "migrated")
 
 
 def test_an_unsuited_device_takes_nothing_over_for_its_price(serve: Serve) -> None:
