@@ -16,24 +16,33 @@ _ASKS_FOR: Final = (
     r"(?:(?:tell|show|give|remind) (?:me|us)|find out|look up|find|say|check|do you (?:know|remember)|"
     r"i(?:['’]d| would)? (?:like|want|need) to know|i wonder)?[\s,]*(?:please[\s,]+)?"
 )
+_CLAUSE: Final = (
+    r"when (?!(?:is|are|am|was|were|do|does|did|has|have|had|will|would|can|could|shall|should|may|might|must|and)\b)"
+    r".*,.*\b(?:who|what|which|where|how)\b"
+)
+"""Matches a question behind a clause of time: "When it rains, where is the umbrella?"."""
+
 _KIND: Final = re.compile(
-    rf"{_ASKS_FOR}(?:(?P<time>when\b|(?:at |on |in |by )?(?:what|which) (?:day|date|time|year|month|hour|weekday)\b|"
+    rf"(?!{_CLAUSE}){_ASKS_FOR}(?:(?P<time>when\b|"
+    r"(?:at |on |in |by )?(?:what|which) (?:day|date|time|year|month|hour|weekday)\b(?! (?:zone|care|trip))|"
     r"at what point\b|how long ago\b)"
-    r"|(?P<amount>how (?:many|much|old|tall|far|heavy|big|often)\b)"
+    r"|(?P<often>how often\b)"
+    r"|(?P<amount>how (?:many|much|old|tall|far|heavy|big)\b)"
     r"|(?P<other>who|whom|whose|what|which|where|why|how)\b)",
     re.IGNORECASE,
 )
 _THE_DAY: Final = re.compile(rf"(?=\w){_ASKS_FOR}(?<=\w )the (?:day|date)\b", re.IGNORECASE)
 _WHETHER: Final = re.compile(r"\b(?:if|whether)\b", re.IGNORECASE)
-_YES_OR_NO: Final = re.compile(r"(?:yes|no)\b(?! (?:later|earlier|longer|more|less|fewer|sooner)\b)", re.IGNORECASE)
+_YES_OR_NO: Final = re.compile(r"(?:yes|no)\W*", re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
 _NUMERAL: Final = (
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
-    r"seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|"
-    r"millions?|billions?|first|second|third|fourth|fifth)"
+    r"\d|\b(?:(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
+    r"seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion)"
+    r"(?:s|th|fold)?|first|second|third|fifth|eighth|ninth|twelfth|\w+tieth)\b"
 )
 _TIME: Final = re.compile(
-    rf"{_NUMERAL}|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)\w*\b|"
+    rf"{_NUMERAL}|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:days?)?)\b|"
     r"\b(?:today|tonight|tomorrow|yesterday|noon|midday|midnight|morning|afternoon|evening|night|dawn|dusk|sunrise|"
     r"sunset|day|week|weekend|month|year|quarter|century|decade|spring|summer|autumn|fall|winter|christmas|easter|"
     r"ago|after|before|during|until|till|since|when|while|once|soon|later|earlier|now|recently|always|never|daily|"
@@ -46,6 +55,8 @@ _AMOUNT: Final = re.compile(
     r"sometimes|usually|most|unlimited|infinite|enough|about|less|more|over|under|young|old|[ivx]+)\b",
     re.IGNORECASE,
 )
+_FITTING: Final = {"time": (_TIME,), "amount": (_AMOUNT,), "often": (_AMOUNT, _TIME)}
+"""The patterns by the kind that is asked for, one of which an answer of that kind matches."""
 
 
 def misfits(question: str, answer: str) -> bool:
@@ -56,14 +67,15 @@ def misfits(question: str, answer: str) -> bool:
     kind = _kind(question)
     if not (said and kind) or len(said.split()) > _MOST_WORDS:
         return False
-    if _YES_OR_NO.match(said) and len(said.split()) == 1:
+    if _YES_OR_NO.fullmatch(said):
         return True
-    return (kind == "time" and not _TIME.search(said)) or (kind == "amount" and not _AMOUNT.search(said))
+    fitting = _FITTING.get(kind, ())
+    return bool(fitting) and not any(pattern.search(said) for pattern in fitting)
 
 
 def _kind(question: str) -> str:
-    """Return what the last sentence with a word of asking asks for: "time", "amount", "other"; "" if none has one, or
-    if it asks whether something is so.
+    """Return what the last sentence with a word of asking asks for: "time", "amount", "often", "other"; "" if none has
+    one, or if it asks whether something is so.
     """
     for sentence in reversed(_SENTENCE.split(question.strip())):
         plain = bare(sentence)

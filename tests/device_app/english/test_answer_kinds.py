@@ -21,6 +21,10 @@ from device_app.english.answer_kinds import misfits
         ("How old is Runa?", "sister's daughter"),
         ("Who has the drill?", "No"),
         ("Where is the key?", "Yes."),
+        ("When is the boat inspected?", "Marina Ferluga"),
+        ("When is the boat inspected?", "Sunil and Monica"),
+        ("When was the drill lent?", "the tennis club"),
+        ("How often does the club meet?", "the boathouse"),
     ],
 )
 def test_an_answer_of_another_kind_is_noticed(question: str, answer: str) -> None:
@@ -44,6 +48,13 @@ def test_an_answer_of_another_kind_is_noticed(question: str, answer: str) -> Non
         ("Could you look up if the visit is booked?", "Yes"),
         ("Does Petra know when the boat is inspected?", "No"),
         ("The time required to read a page is called what?", "reading time"),
+        ("When it rains, where is the umbrella?", "behind the door"),
+        ("When Petra came, what did she bring?", "apricot dumplings"),
+        ("Which time zone is Lyon in?", "Central European Time"),
+        ("How often does the club meet?", "Wednesdays"),
+        ("When is it?", "no later than Monday"),
+        ("When is it?", "on the twentieth"),
+        ("When was that?", "Sept"),
         ("Who paid?", "No one"),
         ("Who pays?", "Yes Theatre"),
         (
