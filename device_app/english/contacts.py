@@ -9,7 +9,12 @@ from typing import Final
 
 from shared.text import sentences
 
-PHONE: Final = re.compile(r"(?<![\w.,-])\+?\(?\d(?!\d{3}-\d\d-\d\d)[\d ()/-]{4,}\d(?![\w])")
+PHONE: Final = re.compile(
+    r"(?<![\w.,/-])\+?\(?(?!\d{1,2}[/-]\d{1,2}[/-](?:\d\d|\d{4})(?![\d/-])|(?:19|20)\d\d[/-](?:19|20)\d\d\b)"
+    r"\d(?!\d{3}-\d\d-\d\d)[\d ()/-]{4,}\d(?![\w])"
+)
+"""Matches a telephone number, and neither a date nor a pair of years."""
+
 MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\w")
 
 _NEXT: Final = re.compile(r"(?:\s*\([^()]*\))?[\s,;.|*•-]*(?=\b[A-Z])")
@@ -22,14 +27,14 @@ def contacts(line: str) -> list[re.Match[str]]:
 
 
 def entry(line: str, name: re.Pattern[str], most: int) -> str:
-    """Return the whole line, or its part about the person if it lists several people, at most `most` characters.
+    """Return the whole line, or its parts about the person if it lists several people, at most `most` characters.
 
     Readers join wrapped lines, so that one line may hold the numbers of several people: a part ends where a name
     follows a number, or, if the line begins with a number, before each number. Of a text that is too long, the
     sentences with the name and with a number are kept.
     """
     parts = [part.strip(" ,;|") for part in _parts(line)]
-    part = next((part for part in parts if name.search(part) and contacts(part)), line)
+    part = " … ".join(part for part in parts if name.search(part) and contacts(part)) or line
     if len(part) > most:
         kept = [each for each in sentences(part) if name.search(each) or contacts(each)]
         part = " … ".join(each.strip() for each in kept)

@@ -40,6 +40,9 @@ _DATE: Final = rf"\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?(?:{_MONTHS})|(?:{_MONTHS
 _OF_OTHER: Final = r"['’](?:s\b|\s)|\b(?:my|your|his|her|our|their)\b"
 _NEAR, _NEARER = rf"(?:(?!{_OF_OTHER}).){{0,12}}", rf"(?:(?!{_OF_OTHER})[^:]){{0,12}}"
 """Match the few characters between words that belong together: without another possessive, `_NEARER` without ":"."""
+_PAST: Final = r"\b(?:not (?!before|after|between|on|at|in )|no longer|never|wrong|old|former)"
+"""Matches words that say that a number is no longer the person's, or never was."""
+
 _FULL_NAME: Final = r"\b(?:[A-Z]\w+|Dr\.?|Mr\.?|Mrs\.?|Ms\.?) [A-Z]\w+"
 _NEAR_NUMBER: Final = 60
 """The most characters between a name and the number that is said to be the person's."""
@@ -202,7 +205,8 @@ def _quoted(question: PersonQuestion, lines: Sequence[str]) -> list[str]:
         return []
     name = _name([word for word in naming.words(question.name) if word not in STOP_WORDS])
     is_theirs = re.compile(
-        rf"(?i:\b{name}\b)(?: [A-Z]\w+)?(?:['’]s)?(?:(?!{_OF_OTHER})[^A-Z]){{0,{_NEAR_NUMBER}}}?{re.escape(*written)}"
+        rf"(?i:\b{name}\b)(?: [A-Z]\w+)?(?:['’]s)?(?:(?!{_OF_OTHER}|{_PAST})[^A-Z]){{0,{_NEAR_NUMBER}}}?"
+        rf"{re.escape(*written)}(?!\W+(?:is |was )?(?:{_PAST}))"
     )
     return [*map(safe_line, written)] if all(map(is_theirs.search, lines)) else []
 

@@ -31,10 +31,21 @@ LONG = "The cellar is damp. " * 20
         ("Ada, ada@x.example, 555 0101 Bo, bo@x.example", "ada", "Ada, ada@x.example, 555 0101"),
         (f"{LONG}Katja came. {LONG}Call 555 0126.", "katja", "Katja came. … Call 555 0126."),
         ("Katja has no number", "katja", "Katja has no number"),
+        ("Ivo 555 0101, Katja Kos 555 0126, Katja Sirk 555 0199", "katja", "Katja Kos 555 0126 … Katja Sirk 555 0199"),
     ],
 )
 def test_the_part_of_one_person(line: str, name: str, part: str) -> None:
     assert entry(line, re.compile(name, re.IGNORECASE), 300) == part
+
+
+@pytest.mark.parametrize("text", ["born 12/02/1961", "room 14-16-18", "on 3-4-26", "the years 2025-2026", "2025/2026"])
+def test_dates_and_years_are_no_numbers(text: str) -> None:
+    assert contacts(text) == []
+
+
+@pytest.mark.parametrize("text", ["06-12-34-56-78", "0316/555 010", "(555) 012-3456", "+43 316 555 010"])
+def test_numbers_in_any_groups(text: str) -> None:
+    assert [match[0] for match in contacts(f"call {text} today")] == [text]
 
 
 @given(

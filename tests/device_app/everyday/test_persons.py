@@ -99,11 +99,21 @@ def test_what_is_no_question_for_a_person(question: str) -> None:
     assert read(question) is None
 
 
-def test_a_number_that_is_said_to_be_of_somebody_else_is_only_quoted(tmp_path: Path) -> None:
-    (tmp_path / "numbers.txt").write_text(LINES)
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (LINES, "Vida"),
+        ("The number of Bill Long is not 555 0960.", "Bill Long"),
+        ("Bill Long: old number 555 0960", "Bill Long"),
+        ("Bill Long: 555 0960 is no longer in use", "Bill Long"),
+        ("Bill Long, born 12/02/1961: 555 0960 or 555 0961", "Bill Long"),
+    ],
+)
+def test_a_number_that_is_perhaps_not_the_persons_is_only_quoted(tmp_path: Path, line: str, name: str) -> None:
+    (tmp_path / "numbers.txt").write_text(line)
     store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
     Ingestion(store, FakeEmbedder()).run([tmp_path / "numbers.txt"])
-    asked = Asked(parse("what is the phone number of Vida", NOW.date()), NOW)
+    asked = Asked(parse(f"what is the phone number of {name}", NOW.date()), NOW)
     ruled = Persons(store, known_people(store.database)).answer(asked)
     assert ruled
     assert ruled.text.startswith("- ")
