@@ -34,6 +34,13 @@ _FEW: Final = 4
 _AHEAD: Final = timedelta(days=6)
 
 _WORDS: Final = Vocabulary.load("agenda")
+_OF_SOMEBODY: Final = re.compile(
+    r"\b(?!(?:today|tomorrow|yesterday|tonight|\w+day|week|weekend|month|year|what|where|who|when|that|there)['’])"
+    r"[^\W\d_]+['’]s (?:own )?(?:calendar|agenda|diary|schedule)\b",
+    re.IGNORECASE,
+)
+"""Matches somebody else's calendar, which the files do not have: "Petra's calendar"."""
+
 _INSIDE: Final = frozenset(["with", "filler", "free", "start", "planned", "my"])
 """The kinds of words that may stand inside the name of an event: "opening of the stairs"."""
 
@@ -136,6 +143,8 @@ def read(question: str, today: date, *, is_past: bool = False) -> AgendaQuestion
 
 def _asked(text: str, window: Window | None, today: date, *, is_asked: bool) -> AgendaQuestion | None:
     """Return what is asked by a text whose days were removed; None if it asks for anything else."""
+    if _OF_SOMEBODY.search(text):
+        return None
     slots = _WORDS.read(normal(text))
     kinds = {slot.kind for slot in slots}
     runs = [place for place, slot in enumerate(slots) if not slot.kind]

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,6 +64,12 @@ _FRACTION = re.compile(rf"\b(\d+)[ -]({'|'.join(_PARTS_OF)}) of\b")
 _DATE = re.compile(r"\s*\d+(?:[-/]\d+){2,}\s*|\s*\d{1,2}[:/]\d{2}\s*|\s*\d{4}-\d{1,2}\s*")
 """Matches dates, times and telephone numbers, which are not sums: 2026-03-14, 12:30, 040-123-4567."""
 
+_MONTHS: Final = "|".join(calendar.month_name[1:]).lower()
+_PART_OF_TIME: Final = re.compile(
+    rf"\b(?:half|quarter|third) of (?:(?:the|this|last|next) )?(?:{_MONTHS}|month|week|year)\b"
+)
+"""Matches a part of a month, which names days: "the second half of March"."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sum:
@@ -76,7 +83,7 @@ def read(question: str) -> Sum | None:
     """Parse the sum in a question; return None if the question asks for anything else."""
     match = _ASKED.fullmatch(question[: _MOST_CHARACTERS + 1])
     text = match["sum"].lower() if match else ""
-    if len(question) > _MOST_CHARACTERS or _DATE.fullmatch(text):
+    if len(question) > _MOST_CHARACTERS or _DATE.fullmatch(text) or _PART_OF_TIME.search(text):
         return None
     in_numbers = _in_digits(text)
     for said in filter(None, (in_numbers, sums.written(in_numbers))):

@@ -20,6 +20,8 @@ _TO_COME: Final = re.compile(r"(?i)\b(?:is|are|have|what's|anything|something|i'
 
 _MOST_DAYS, _MOST_CHARACTERS, _MOST_NAME = 7, 240, 3
 
+_FROM_TO: Final = re.compile(r"\b(?:between|from) (?P<first>.+?) (?:and|to|until|till) (?P<last>.+)$", re.IGNORECASE)
+
 _OF_SUBJECT: Final = re.compile(r"\b(?:say|said|text|texted|write|wrote|mention|mentioned)(?: (?:me|us))? about$")
 """Matches the words before a day that is a subject: "What did Anna text about Friday?"."""
 
@@ -44,11 +46,17 @@ def read(question: str, today: date) -> OfDays | None:
     period = periods.read(text, today) if len(text) <= _MOST_CHARACTERS else None
     if _TO_COME.search(text) or not period or not period.first or not 0 < period.days <= _MOST_DAYS:
         return None
+    if (ends := _FROM_TO.search(text)) and _names_days(ends["first"], today) and not _names_days(ends["last"], today):
+        return None  # "between Easter and my birthday" is not Easter alone
     said = normal(period.rest)
     for words in dict.fromkeys((said, _WORDS.corrected(said))):
         if asked := _asked(words, period):
             return asked
     return None
+
+
+def _names_days(text: str, today: date) -> bool:
+    return periods.read(text, today) is not None
 
 
 def _asked(text: str, period: Period) -> OfDays | None:

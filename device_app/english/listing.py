@@ -47,6 +47,13 @@ _NEWS: Final = re.compile(
 )
 """Matches a question for everything of a period, without the words for the period: "What is new (since Monday)?"."""
 
+_NTH: Final = re.compile(
+    r"(?i)\b(?:second|third|fourth|fifth|sixth|penultimate)\b"
+    r"(?:[- ](?:to[- ])?(?:last|latest|newest|oldest|most recent))? (?:(?:e-?)?mail|message|letter|note|chat|file)"
+    r"|\blast but\b|\bbut (?:one|two)\b"
+)
+"""Matches a place in an order other than the first and the last: "the second mail", "the last mail but one"."""
+
 _NO_LIST: Final = re.compile(
     r"(?i)(?:write|draft|compose|send|forward|reply|respond|answer|delete|remove|erase|archive|move|mark|block|"
     r"unsubscribe|translate|summari[sz]e|recap|sum up|(?:(?:a|the|short) )*(?:summary|overview) of)\b(?! me\b)"
@@ -76,7 +83,7 @@ class Reading:
 def readings(question: str, today: date) -> Iterator[Reading]:
     """Yield how a question can be read, the likeliest way first; nothing if it asks for anything else."""
     text = bare(question)
-    if not text or len(text) > _MOST_CHARACTERS or _NO_LIST.match(text):
+    if not text or len(text) > _MOST_CHARACTERS or _NO_LIST.match(text) or _NTH.search(text):
         return
     yield from (Reading("title", parts) for parts in titles.read(" ".join(text.lower().split()), _WORDS))
     period = periods.read(text, today)

@@ -74,7 +74,11 @@ def read(question: str, today: date) -> list[Question]:
     is_past = _PAST.search(text) is not None
     said = " ".join(text.split())
     forms = (_elsewhere, _of_two_days, _of_weekday, _of_span, _of_leap_year, _of_day, _of_no_day)
-    return [Question(form, parts, is_past) for read_form in forms for form, parts in read_form(said, today)]
+    read = [(form, parts) for read_form in forms for form, parts in read_form(said, today)]
+    forms_read = [form for form, _ in read]
+    if "between" in forms_read:  # one of two days alone is not what was asked for
+        read = read[: forms_read.index("between") + 1]
+    return [Question(form, parts, is_past) for form, parts in read]
 
 
 _Forms = Iterator[tuple[str, dict[str, str]]]

@@ -31,6 +31,7 @@ _DAYS_UNTIL = re.compile(r"\bhow many (?:\w+ )?(?:days|weeks|months|nights|hours
 _LASTS = re.compile(r"\bhow long\b.*\blast\W*$")
 _WHOM_PAID = re.compile(r"\bwhom? (?:did|do|have|had) (?:we|i|you|they) (?:pay|paid)\b")
 _IT_COSTS = re.compile(r"\b(?:do|does|did|has|have|will) (?:it|this|that|you|he|she|they|these|those) (?:\w+ )?cost\b")
+_BUT_ONE = re.compile(r"\bbut (?:one|two|three|\d)\b")
 _BOUGHT_WHERE = re.compile(r"\bwhere\b.*\b(?:buy|bought|purchased?)\b")
 
 
@@ -41,9 +42,14 @@ def is_misread(aligned: Alignment) -> bool:
         for guard in (
             _counts_other_things, _names_state, _pays_itself, _asks_for_birthday, _asks_for_number, _asks_for_speed,
             _asks_who_it_is, _asks_for_days_until, _asks_how_long, _is_other_container, _asks_for_other_party,
-            _asks_for_mail, _asks_what_it_costs,
+            _asks_for_mail, _asks_what_it_costs, _asks_for_next_place,
         )
     )  # fmt: skip
+
+
+def _asks_for_next_place(aligned: Alignment) -> bool:
+    """Return whether the question asks for another place in an order than the first: "the dearest but one"."""
+    return bool(aligned.words.superlatives) and bool(_BUT_ONE.search(aligned.words.text))
 
 
 def _value_at(aligned: Alignment, place: int) -> Value | None:

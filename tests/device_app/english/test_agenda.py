@@ -98,6 +98,8 @@ def test_questions_about_an_agenda(question: str, ask: str, words: str) -> None:
         "What was I up to on 11 October?",
         "What was going on last Friday?",
         "Do I have anything on Saturday or on 3 December?",
+        "What is on Petra's calendar tomorrow?",
+        "Livia's agenda for Monday",
         "x" * 500,
         "?",
         "",

@@ -93,6 +93,8 @@ def test_sums_in_words(question: str, text: str) -> None:
         "how many square metres is 3.5 x 4.2",
         "100 euros minus 37 cents",
         "96 + 10% / 4 * 2 of",
+        "mails in the second half of March",
+        "half of the month",
     ],
 )
 def test_what_is_no_sum_is_left_to_others(question: str) -> None:

@@ -67,6 +67,8 @@ ASIDE = (
     "convert 3 kg to metres",
     "__import__('os').system('true')",
     "(" * 300,
+    "how many days between Easter and my birthday",
+    "how many days from today until my birthday",
 )
 
 

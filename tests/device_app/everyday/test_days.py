@@ -37,6 +37,7 @@ def test_answers(ask: Ask, question: str) -> None:
         "What did Zorblax say on 3 October?",
         "What happened to the bench?",
         "What did Anna say on 14 November?",
+        "What did I do between 14 November and my birthday?",
     ],
 )
 def test_what_it_leaves_to_others(ask: Ask, question: str) -> None:

@@ -105,6 +105,10 @@ ASIDE = (
     "Did Rick say that the swap is on Friday?",
     "How many mails did she send in October?",
     "How many of them are from Anna?",
+    "second mail from Rick Moen",
+    "the third note about the boathouse",
+    "the second to last mail from Rick Moen",
+    "the last mail but one",
 )
 
 

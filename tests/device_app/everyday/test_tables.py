@@ -359,6 +359,7 @@ def test_filters_narrow_the_tables(rule: Tables) -> None:
         "could we spend less on groceries?",
         "how did I spend 14 March",
         "did Petra like Luna?",
+        "what was the highest climb but one",
         "total",
         "",
         "🦆",
