@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from device_app.english.cells import singular, word_key
@@ -10,13 +11,14 @@ from device_app.english.stop_words import STOP_WORDS, word_set
 from device_app.english.table_senses import BIRTHDAYS, EVENTS, QUICK, SPENT, is_known
 from device_app.english.table_words import MANY
 from device_app.everyday.table_alignment import Alignment
-from device_app.everyday.table_values import Value
+from device_app.everyday.table_values import Texts, Value
 
 _HELPS: Final = word_set("did do does has have had")
 _ROWS: Final = EVENTS | word_set("items things rows")
 _STATES: Final = word_set("new news old")
 """Adjectives that name no column by themselves: "what is new?" does not ask for the column "price new"."""
 
+_JOINING: Final = word_set("and or plus nor than versus vs both with")
 _REMARKS: Final = frozenset(map(word_key, ["note", "remark", "comment"]))
 _WRITTEN = re.compile(r"\b(?:wrote|written|writes?|mailed|emailed|texted|messaged|mails?|emails?|messages?)\b")
 """Matches words that ask for mails or messages: a row may name their people, but does not contain them."""
@@ -42,7 +44,7 @@ def is_misread(aligned: Alignment) -> bool:
         for guard in (
             _counts_other_things, _names_state, _pays_itself, _asks_for_birthday, _asks_for_number, _asks_for_speed,
             _asks_who_it_is, _asks_for_days_until, _asks_how_long, _is_other_container, _asks_for_other_party,
-            _asks_for_mail, _asks_what_it_costs, _asks_for_next_place,
+            _asks_for_mail, _asks_what_it_costs, _asks_for_next_place, _joins_parts_of_two_cells,
         )
     )  # fmt: skip
 
@@ -50,6 +52,23 @@ def is_misread(aligned: Alignment) -> bool:
 def _asks_for_next_place(aligned: Alignment) -> bool:
     """Return whether the question asks for another place in an order than the first: "the dearest but one"."""
     return bool(aligned.words.superlatives) and bool(_BUT_ONE.search(aligned.words.text))
+
+
+def _joins_parts_of_two_cells(aligned: Alignment) -> bool:
+    """Return whether two words of one thing were found in different cells of a column: "a flat in Lyon" is neither
+    "Deposit for the flat" nor "Hotel in Lyon".
+    """
+    words = aligned.words
+    parts = sorted((each for each in aligned.values if not each.is_whole), key=lambda each: min(each.places))
+    return "," not in words.text and any(
+        _are_apart(first.texts, second.texts) and not _JOINING & {*words.forms[max(first.places) : min(second.places)]}
+        for first, second in pairwise(parts)
+    )
+
+
+def _are_apart(texts: Texts, others: Texts) -> bool:
+    """Return whether cells are in the same columns, and none of them is the same."""
+    return texts.keys() == others.keys() and not any(texts[place] & others[place] for place in texts)
 
 
 def _value_at(aligned: Alignment, place: int) -> Value | None:

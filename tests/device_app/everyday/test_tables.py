@@ -524,3 +524,17 @@ def test_a_question_is_asked_again_for_other_days(rule: Tables, follow_up: str) 
 def test_what_i_spent_is_grouped_as_asked_where_no_column_says_who_paid(rule: Tables) -> None:
     ruled = _answer(rule, "How much did I spend per hobby?")
     assert ruled.understood == "sum of “euros” by hobby · hobbies.csv"
+
+
+def test_two_words_of_one_thing_are_not_two_rows(tmp_path: Path) -> None:
+    (tmp_path / "costs.csv").write_text(
+        "date,what,euros\n2026-01-16,Deposit for the Fanali flat,1700\n2026-10-09,Hotel in Lyon,224\n"
+        "2026-04-30,Tiles for the hall,300\n"
+    )
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path / "costs.csv"])
+    rule = Tables(store)
+    assert _ruled(rule, "what is the average price of a flat in Lyon") is None
+    both = _ruled(rule, "how much were the deposit and the hotel together")
+    assert both
+    assert "1924" in both.text
