@@ -132,6 +132,19 @@ class DocumentStore(PassageStore):
         )
         return [row[0] for row in rows]
 
+    def dated(self, expression: str, kinds: Sequence[str], first: date, last: date, most: int) -> list[StoredPassage]:
+        """Return the `most` latest passages that match an FTS5 expression, latest first, of documents of the given
+        kinds that are dated from the day `first` to the day `last`, both included.
+        """
+        rows = self.database.execute(
+            "SELECT passages.id FROM passages_fts JOIN passages ON passages.id = passages_fts.rowid "
+            "JOIN documents ON documents.id = document_id WHERE passages_fts MATCH ? AND date BETWEEN ? AND ? "
+            f"AND kind IN (SELECT value FROM json_each(?)) ORDER BY {LATEST_FIRST}, ordinal LIMIT ?",
+            (expression, f"{first}", f"{last}~", json.dumps([*kinds]), most),  # "~" sorts after every time of day
+        )
+        held = self.passages(row[0] for row in rows)
+        return [held[row[0]] for row in rows]
+
     def passages_of_documents(self, documents: Sequence[int], most: int = -1) -> list[StoredPassage]:
         """Return the first `most` passages (-1: all) of each of the given documents, in one list: document by document
         in the given order, and within a document in its own order.

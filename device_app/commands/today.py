@@ -47,7 +47,7 @@ def today(device: Device, now: datetime) -> Today:
 
 def _events(device: Device, now: datetime) -> tuple[list[str], str]:
     """Return the events of today and, if there are none, the next one."""
-    from device_app.everyday.agenda import on_days, zone
+    from device_app.everyday.agenda_events import on_days, zone
     from device_app.everyday.agenda_wording import in_short, near_name
 
     day, here = now.date(), zone(now)

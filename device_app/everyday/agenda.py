@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from device_app.english.agenda import AgendaQuestion, following, names_meeting, says_due
+from device_app.english.agenda import AgendaQuestion, following, names_meeting
 from device_app.english.agenda import read as read_alone
 from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
 from device_app.english.windows import Window
 from device_app.everyday import agenda_wording as wording
+from device_app.everyday.agenda_events import on_days, zone
 from device_app.everyday.agenda_items import item
-from device_app.everyday.agenda_times import has_begun, is_in_part, to_come
+from device_app.everyday.agenda_notices import find, items
+from device_app.everyday.agenda_times import has_begun, is_in_part, may_be_due, to_come
 from device_app.everyday.agenda_wording import Citations
 from device_app.everyday.mentions import has_words, is_mentioned_after, stems_of_things
 from device_app.everyday.rule import Asked, Ruled
+from device_app.knowledge.event_notices import is_moved_to
 from shared.printable import counted
 from storage.events import EventStore, StoredEvent
 
@@ -34,6 +37,9 @@ _STEPS: Final = (timedelta(days=7), timedelta(days=31), _AHEAD)
 _BACK: Final = timedelta(days=5 * 366)
 """How far back the last event is searched for. `_STEP` is the length of each step of that search."""
 _STEP: Final = timedelta(days=90)
+
+_MOVED: Final = timedelta(days=14)
+"""How far from the days asked about events are searched for that a message moves to these days."""
 
 _NEARBY: Final = timedelta(days=60)
 """The days before and after today for which cancelled events are listed beside the next event."""
@@ -54,59 +60,24 @@ class Agenda:
         question = None if asked.query.is_limited else read
         if question is None or not (files := self.store.files_with(("event", "task"))):
             return None
-        cites = Citations()
+        cites = Citations(today)
         answering = _Answering(self.store, self.people.directory, asked, question, cites)
         if answering.has_nothing() and (passed := read_alone(asked.text, today, is_past=True)):
             past = _Answering(self.store, self.people.directory, asked, passed, cites)
             answering, question = (answering, question) if past.has_nothing() else (past, passed)
         if answering.is_outdated() or not (said := answering.said()):
             return None
-        text, occurrences = said
+        (text, occurrences), cites = answering.with_notices() or (said, cites)
         passages = self.store.passages(cites.passages)
+        understood = wording.understood(question.window, question.subject if question.words else "")
+        changes = [*items(cites.shown, cites.notices)]
         return Ruled(
             text[:1].upper() + text[1:],
-            wording.understood(question.window, question.subject if question.words else ""),
-            list(map(item, occurrences)),
+            f"{understood} · with {counted(len(changes), 'newer message')}" if changes else understood,
+            [*map(item, occurrences), *changes],
             [passages[passage] for passage in cites.passages],
             files,
         )
-
-
-def on_days(
-    store: KnowledgeStore,
-    first: date,
-    last: date,
-    gone: frozenset[str] = frozenset(),
-    is_meant: Callable[[StoredEvent], bool] = lambda _: True,
-    here: tzinfo | None = None,
-) -> list[Occurrence]:
-    """Return the events of these days, and the unfinished tasks due on them.
-
-    Events from the files in `gone`, and those for which `is_meant` is false, are left out. `here` is the person's zone;
-    None is the device's.
-    """
-    from device_app.knowledge.recurrence import occurrences  # imports dateutil, which few questions need
-
-    events = [stored for stored in EventStore(store.database).between(first, last) if stored.path not in gone]
-    meant = {stored.event.uid for stored in events if is_meant(stored)}
-    some = (stored for stored in events if stored.event.uid in meant)
-    return [
-        each
-        for each in occurrences(some, first, last, here=here)
-        if each.stored.event.status != "completed" and is_meant(each.stored)
-    ]
-
-
-def zone(now: datetime) -> tzinfo | None:
-    """Return the person's time zone; None if it is the device's own."""
-    return None if now.utcoffset() == now.astimezone().utcoffset() else now.tzinfo
-
-
-def _may_be_due(occurrence: Occurrence) -> bool:
-    """Return whether something may be due then: a task, an event of a whole day, or one whose title says so."""
-    begins, ends, stored = occurrence.begins, occurrence.ends, occurrence.stored
-    is_day = not isinstance(begins, datetime) and ends <= begins + timedelta(days=1)
-    return stored.kind == "task" or is_day or says_due(stored.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +100,7 @@ class _Answering:
         if question.ask in ("next", "last") or question.window is None:
             return self._at_any_time()
         within = self._within(question.window)
-        is_held = not question.words or within or self._after(question.window) or self._last()
+        is_held = not question.words or within or self._next_but(question.window) or self._last()
         if not is_held or (question.of_due and not within):
             return None
         if question.ask == "count":
@@ -145,6 +116,20 @@ class _Answering:
             question.ask, f"{days}:" if question.window.is_one_day else f"{count} {days}:"
         )
         return f"{begin}\n\n{wording.listed(within, question.window, self.today, self.cites)}", within
+
+    def with_notices(self) -> tuple[tuple[str, Sequence[Occurrence]], Citations] | None:
+        """Return the answer with the messages and notes that change its events, or that move others to the days asked
+        about; None if there are none.
+        """
+        window = self.question.window
+        others = self._on(window.first - _MOVED, window.last + _MOVED) if window else []
+        notices = find(self.store, self.people, self.asked.now, self.asked.gone, [*self.cites.shown, *others])
+        again = replace(self, cites=Citations(self.today, notices))
+        if not notices or not (said := again.said()):
+            return None
+        moved = [each for each in others if window and is_moved_to(each, window.first, window.last, notices)]
+        text, occurrences = said
+        return (again.cites.noted(text, moved), occurrences), again.cites
 
     def _at_any_time(self) -> tuple[str, Sequence[Occurrence]] | None:
         """Say when the next or the last event of the subject is."""
@@ -181,7 +166,7 @@ class _Answering:
         parts = [f"{no}{what} planned {days}."]
         if cancelled:
             parts.append(wording.listed(cancelled, window, self.today, self.cites))
-        if window.last >= self.today and (upcoming := self._after(window)):
+        if window.last >= self.today and (upcoming := self._next_but(window)):
             parts.append(f"Next: {wording.in_words(upcoming[0], self.today, self.cites)}.")
         elif self.question.words and (last := self._last()):
             parts.append(f"The last was {wording.in_words(last, self.today, self.cites)}.")
@@ -270,6 +255,12 @@ class _Answering:
         end = time.max if window.ends is None else window.ends
         return self._following(max(self.asked.now, datetime.combine(window.last, end, self.asked.now.tzinfo)))
 
+    def _next_but(self, window: Window) -> list[Occurrence]:
+        """Return the events that begin after the window or, of a named subject, else those to come before it."""
+        if (after := self._after(window)) or not self.question.words:
+            return after
+        return to_come(self._on(self.today, window.first), self.asked.now)
+
     def _following(self, moment: datetime) -> list[Occurrence]:
         """Return the subject's events that begin after a moment; all-day events count from the next day on."""
         day = moment.date()
@@ -281,7 +272,7 @@ class _Answering:
     def _within(self, window: Window) -> list[Occurrence]:
         """Return the subject's events in the window; all-day events belong to any part of their day."""
         within = [each for each in self._on(window.first, window.last) if is_in_part(each, window)]
-        return [each for each in within if not self.question.of_due or _may_be_due(each)]
+        return [each for each in within if not self.question.of_due or may_be_due(each)]
 
     def _on(self, first: date, last: date) -> list[Occurrence]:
         return on_days(self.store, first, last, self.asked.gone, self._is_meant, zone(self.asked.now))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from device_app.english.agenda import says_due
+
 if TYPE_CHECKING:
     from device_app.english.windows import Window
     from device_app.knowledge.recurrence import Occurrence
@@ -40,3 +42,10 @@ def is_in_part(occurrence: Occurrence, window: Window) -> bool:
         last += _AN_HOUR
     begins, ends = begins.replace(tzinfo=None), ends.replace(tzinfo=None)  # on the same clock as the window
     return begins < last and (ends > first or begins >= first)
+
+
+def may_be_due(occurrence: Occurrence) -> bool:
+    """Return whether something may be due then: a task, an event of a whole day, or one whose title says so."""
+    begins, ends, stored = occurrence.begins, occurrence.ends, occurrence.stored
+    is_day = not isinstance(begins, datetime) and ends <= begins + timedelta(days=1)
+    return stored.kind == "task" or is_day or says_due(stored.title)

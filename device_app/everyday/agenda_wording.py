@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from device_app.everyday.agenda_notices import Notices, quoted
+from device_app.knowledge.event_notices import key
 from shared.printable import counted, safe_line
 
 if TYPE_CHECKING:
@@ -18,20 +21,48 @@ SHOWN: Final = 40
 """The most events that a text lists; the records in `items` have them all."""
 
 _CITED: Final = 20
+_VERDICT: Final = re.compile(r"^(?:Yes|No)\b")
 _NEAR: Final = {-1: "yesterday", 0: "today", 1: "tomorrow"}
 
 
 @dataclass(slots=True)
 class Citations:
-    """The ids of the passages that a text cites for its events, in order."""
+    """The ids of the passages that a text cites, in order, the events that it shows, and the `notices` about them."""
 
+    today: date
+    notices: Notices = field(default_factory=dict)
     passages: list[int] = field(default_factory=list)
+    shown: list[Occurrence] = field(default_factory=list)
+    _noted: set[Hashable] = field(default_factory=set)
 
     def mark(self, occurrence: Occurrence) -> str:
         """Return the mark that cites an event's passage, such as " [1]"; "" once a text has many citations."""
-        passage = occurrence.stored.passage
+        self.shown.append(occurrence)
+        return self._cited(occurrence.stored.passage, _CITED)
+
+    def notes(self, occurrence: Occurrence) -> str:
+        """Return quotes of the notices about an event, which a text quotes once; "" if there are none."""
+        event = key(occurrence)
+        if event in self._noted or occurrence.is_cancelled or not (messages := self.notices.get(event, ())):
+            return ""
+        self._noted.add(event)
+        return quoted(messages, self.today, lambda message: self._cited(message.passage.id, 2 * _CITED))
+
+    def noted(self, text: str, moved: Sequence[Occurrence]) -> str:
+        """Return an answer with the notices that are not beside their events below it, and with events that a message
+        has `moved` to the days of the answer. "Yes" and "No" are then what the calendar says.
+        """
+        shown = {*map(key, self.shown)}
+        below = [notes for each in [*self.shown] if (notes := self.notes(each))]
+        others = [each for each in moved if key(each) not in shown]
+        below += [f"Moved: {in_words(each, self.today, self)}\n{self.notes(each)}" for each in others]
+        if self._noted:
+            text = _VERDICT.sub(lambda match: f"Your calendar says {match[0].lower()}", text)
+        return "\n\n".join((text, *below))
+
+    def _cited(self, passage: int, most: int) -> str:
         if passage not in self.passages:
-            if len(self.passages) >= _CITED:
+            if len(self.passages) >= most:
                 return ""
             self.passages.append(passage)
         return f" [{self.passages.index(passage) + 1}]"
@@ -102,7 +133,8 @@ def in_short(occurrence: Occurrence, day: date, today: date) -> str:
 
 
 def _line(occurrence: Occurrence, window: Window, today: date, cites: Citations) -> str:
-    return f"- {in_short(occurrence, window.first, today)}{cites.mark(occurrence)}"
+    line = f"- {in_short(occurrence, window.first, today)}{cites.mark(occurrence)}"
+    return "\n  ".join((line, *cites.notes(occurrence).splitlines()))
 
 
 def _what(occurrence: Occurrence, today: date) -> str:
