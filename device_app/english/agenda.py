@@ -66,6 +66,7 @@ _OF_DAYS: Final = frozenset(
 """
 
 _TO_COME: Final = frozenset(["coming up", "scheduled", "upcoming", "in the calendar", "in my calendar", "in the diary"])
+_HAPPENING: Final = frozenset(["happening", "happen", "taking place", "take place", "going ahead"])
 _DAY_WORDS: Final = word_set(
     """today tomorrow yesterday tonight weekend morning afternoon evening monday tuesday wednesday thursday friday
         saturday sunday appointment appointments calendar"""
@@ -150,7 +151,7 @@ def _asked(text: str, window: Window | None, today: date, *, is_asked: bool) -> 
     runs = [place for place, slot in enumerate(slots) if not slot.kind]
     is_past = bool(_WAS.search(text))
     inside = {slot.kind for slot in slots[runs[0] : runs[-1]]} if runs else set[str]()
-    if not slots or "other" in kinds or inside - _INSIDE - {""}:
+    if not slots or "other" in kinds or inside - _INSIDE - {""} or ("changed" in kinds and not runs):
         return None
     subject = _subject(slots, runs) if runs else ""
     if _JOINS.intersection(subject.split()[:1] + subject.split()[-1:]):
@@ -197,7 +198,14 @@ def _ask(slots: Sequence[Slot], kinds: set[str], window: Window | None, *, is_as
 def _ask_of_event(slots: Sequence[Slot], kinds: set[str], window: Window | None, *, is_asked: bool) -> Ask | None:
     """Return what a question asks about an event that it names, such as when it is; None if it asks for nothing."""
     has_did = any(slot.text == "did" for slot in slots)
+    is_whether, is_on = slots[0].kind == "whether", slots[-1].text in _HAPPENING
+    is_on = is_on or (slots[-1].text == "on" and any(slot.text == "still" for slot in slots))
     readings: tuple[tuple[object, Ask | None], ...] = (
+        (
+            "changed" in kinds,
+            ("about" if window else "when") if is_whether else None,
+        ),  # never "yes": what is cancelled?
+        (is_whether and is_on and window is None, "when"),
         ("many" in kinds, "count" if window and kinds & {"things", "meetings"} else None),
         (kinds & {"full", "busy"} or (window is None and "where" in kinds), None),
         ("next" in kinds, "next"),
@@ -206,8 +214,8 @@ def _ask_of_event(slots: Sequence[Slot], kinds: set[str], window: Window | None,
         ("until" in kinds, None if window else "until"),
         ("where" in kinds, "about"),
         (kinds & {"things", "meetings", "calendar"}, "about" if window else "when"),
-        (window and slots[0].kind == "whether", "whether"),
-        (slots[0].kind == "whether" and any(slot.text in _TO_COME for slot in slots), "when"),
+        (window and is_whether, "whether"),
+        (is_whether and any(slot.text in _TO_COME for slot in slots), "when"),
         (window and is_asked and len(slots) <= _FEW and "wh" not in kinds, "about"),
     )
     return next((ask for is_so, ask in readings if is_so), None)

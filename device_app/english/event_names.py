@@ -19,6 +19,11 @@ _FILLER: Final = STOP_WORDS | word_set(
         first evening morning afternoon night planned scheduled whole let lets bad fyi ps re fwd quick today tomorrow
         tonight yesterday week weekend need needs must got gets going"""
 )
+SOFT: Final = frozenset(
+    map(stemmed, word_set("training lesson class course courses workout practice session visit trip"))
+)
+"""Stems of words that may be left out of an event's name: "swimming" is the swimming course."""
+
 _GENERIC: Final = word_set(
     """appointment appointments date time times start meeting session event visit slot schedule booking reservation day
     hour everything occasion gathering get-together place venue room location address

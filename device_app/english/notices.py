@@ -121,7 +121,9 @@ _OLD_AND_NEW: Final = (
     re.compile(r"(?P<before>.*)\bfrom (?P<held>.+?) (?:to|until|till) (?P<new>.+)"),
     re.compile(rf"(?P<held>.*?)\b(?:{_MOVED}|{_VERB}|moves|shifts)\b.*?\b(?:to|until|till|for) (?P<new>.+)"),
     re.compile(r"(?P<held>.*?)\bnew \w+(?: time)?\b.*?(?:\bis\b|\bare\b|\bbe\b|:| [–-] |\bon\b|\bat\b)(?P<new>.+)"),
+    re.compile(rf"(?P<held>.*?)\b(?:{_MOVED}) ?[:–-] ?(?P<new>.+)"),
     re.compile(r"(?P<held>.*?)\bnow\b(?P<new>.+)"),
+    re.compile(rf"(?!.*\binstead\b|correction|update)(?P<held>.*\b(?:{_MOVED}|{_VERB})\b.*)(?P<new>)"),
 )
 """Ways to say what held before and what is new; the first that fits counts."""
 

@@ -25,7 +25,7 @@ _PARTS: Final = {
     "evening": (time(18), time.max),
     "night": (time(18), time.max),
 }
-_PART: Final = "early morning|morning|lunch(?:time)?|afternoon|evening|night"
+_PART: Final = r"early morning|morning|lunch(?:time)?(?! with\b)|afternoon|evening|night"
 _CLOCK: Final = (
     r"(?:(?P<{0}h>\d{{1,2}})(?:[:.h](?P<{0}m>\d\d))?(?: ?(?P<{0}p>[ap])\.?m\b\.?| ?o'?clock)?"
     r"|(?P<{0}n>noon|midday|midnight))"

@@ -100,7 +100,7 @@ class _Answering:
         if question.ask in ("next", "last") or question.window is None:
             return self._at_any_time()
         within = self._within(question.window)
-        is_held = not question.words or within or self._next_but(question.window) or self._last()
+        is_held = not question.words or within or self._beside(question.window) or self._last()
         if not is_held or (question.of_due and not within):
             return None
         if question.ask == "count":
@@ -166,8 +166,8 @@ class _Answering:
         parts = [f"{no}{what} planned {days}."]
         if cancelled:
             parts.append(wording.listed(cancelled, window, self.today, self.cites))
-        if window.last >= self.today and (upcoming := self._next_but(window)):
-            parts.append(f"Next: {wording.in_words(upcoming[0], self.today, self.cites)}.")
+        if window.last >= self.today and (beside := self._beside(window)):
+            parts.append(f"{beside[0]}: {wording.in_words(beside[1], self.today, self.cites)}.")
         elif self.question.words and (last := self._last()):
             parts.append(f"The last was {wording.in_words(last, self.today, self.cites)}.")
         return "\n\n".join(parts), cancelled
@@ -255,11 +255,16 @@ class _Answering:
         end = time.max if window.ends is None else window.ends
         return self._following(max(self.asked.now, datetime.combine(window.last, end, self.asked.now.tzinfo)))
 
-    def _next_but(self, window: Window) -> list[Occurrence]:
-        """Return the events that begin after the window or, of a named subject, else those to come before it."""
-        if (after := self._after(window)) or not self.question.words:
-            return after
-        return to_come(self._on(self.today, window.first), self.asked.now)
+    def _beside(self, window: Window) -> tuple[str, Occurrence] | None:
+        """Return the event nearest to a window in which there is none, of those to come, and a word for it.
+
+        It is the next one after the window or, of a named subject, the one before it if that is nearer.
+        """
+        after = self._after(window)[:1]
+        before = to_come(self._on(self.today, window.first), self.asked.now)[-1:] if self.question.words else []
+        if before and not (after and after[0].day - window.last < window.first - before[0].day):
+            return "Nearest", before[0]
+        return ("Next", after[0]) if after else None
 
     def _following(self, moment: datetime) -> list[Occurrence]:
         """Return the subject's events that begin after a moment; all-day events count from the next day on."""

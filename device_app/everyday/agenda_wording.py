@@ -21,6 +21,9 @@ SHOWN: Final = 40
 """The most events that a text lists; the records in `items` have them all."""
 
 _CITED: Final = 20
+_LIMITED: Final = "as far as your calendars say"
+"""Words of an answer that says itself from where it is."""
+
 _VERDICT: Final = re.compile(r"^(?:Yes|No)\b")
 _NEAR: Final = {-1: "yesterday", 0: "today", 1: "tomorrow"}
 
@@ -56,7 +59,7 @@ class Citations:
         below = [notes for each in [*self.shown] if (notes := self.notes(each))]
         others = [each for each in moved if key(each) not in shown]
         below += [f"Moved: {in_words(each, self.today, self)}\n{self.notes(each)}" for each in others]
-        if self._noted:
+        if self._noted and _LIMITED not in text:
             text = _VERDICT.sub(lambda match: f"Your calendar says {match[0].lower()}", text)
         return "\n\n".join((text, *below))
 

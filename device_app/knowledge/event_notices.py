@@ -55,6 +55,7 @@ def event_name(title: str, place: str, people: Sequence[str], is_name: Callable[
     needed = frozenset(event_names.stems(head))
     if not needed or all(map(is_name, terms(head))):
         needed = frozenset(event_names.stems(" ".join((head, *rest)))) or frozenset(map(stemmed, terms(title)))
+    needed = needed - event_names.SOFT or needed
     behind = title.partition(" with ")[2]
     participants = frozenset(stemmed(word) for person in people for word in words_of_name(person))
     return EventName(
@@ -174,12 +175,13 @@ def _fit(message: Announced, name: EventName) -> _Fit | None:
     if message.words and message.words <= name.people | name.companions and not message.general:
         return None  # "Petra is off on Friday"
     in_words, near = name.needed & said, name.needed & (said | message.scope)
-    if message.words and not in_words and not message.general:
+    if message.words and message.words.isdisjoint(name.every - name.people) and not message.general:
         return None
     is_linked = bool(writer & (name.people | name.companions))
     if 2 * len(near) < len(name.needed) or not near:
         return None
-    return _Fit(len(in_words), near == name.needed, is_linked)
+    others = (name.every - name.needed) & message.scope
+    return _Fit(len(in_words), len(near) + len(others) > len(name.needed) or near == name.needed, is_linked)
 
 
 def _of_day(message: Announced, event: Dated, events: Sequence[Dated], moved_to: Sequence[Span]) -> _Day:

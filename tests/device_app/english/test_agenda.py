@@ -60,6 +60,14 @@ TODAY = date(2026, 11, 25)  # a Wednesday
         ("Which meetings do I have with Petra next week?", "about", "petra"),
         ("Do I have rowing tomorrow?", "whether", "row"),
         ("Is the book club on Wednesday?", "whether", "book club"),
+        ("Is the book club still on Wednesday?", "whether", "book club"),
+        ("Is the book club still on?", "when", "book club"),
+        ("Is the book club happening?", "when", "book club"),
+        ("Does the book club take place?", "when", "book club"),
+        ("Has the dentist been moved?", "when", "dentist"),
+        ("Is the dentist cancelled?", "when", "dentist"),
+        ("Is the dentist cancelled on Thursday?", "about", "dentist"),
+        ("Was the dentist moved to Friday?", "about", "dentist"),
     ],
 )
 def test_questions_about_an_agenda(question: str, ask: str, words: str) -> None:
@@ -73,6 +81,10 @@ def test_questions_about_an_agenda(question: str, ask: str, words: str) -> None:
     "question",
     [
         "What is today?",
+        "What have I moved this week?",
+        "When was the dentist postponed?",
+        "Is it cancelled?",
+        "Is it still on?",
         "What is the plan?",
         "What do I need to do?",
         "When did the dentist call?",

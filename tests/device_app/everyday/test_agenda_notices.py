@@ -35,6 +35,8 @@ EVENTS = (
     ("Lunch with Martina", "20261127T123000", "PT1H", "ATTENDEE;CN=Martina Bell:mailto:martina@bell.example"),
     ("Call with Petra", "20261126T150000", "PT30M"),
     ("Book club", "20261202T200000", "PT2H"),
+    ("Swimming course Mia", "20261006T160000", "PT45M", "RRULE:FREQ=WEEKLY"),
+    ("Flat viewing, Elm Street 4", "20261130T170000", "PT30M"),
     ("Parents' evening", "20261201T180000", "PT2H"),
 )
 """Title, start in Rome, length, and more lines of each event."""
@@ -139,7 +141,7 @@ WHEN_BOILER = "When is the boiler service?"
         (
             "Is the boiler service on Friday?",
             "Your calendar says no, “boiler service” is not planned on Friday, 27 November.\n\n"
-            "Next: tomorrow, Thursday, 26 November, 10:00–11:00: Boiler service [1].\n\n"
+            "Nearest: tomorrow, Thursday, 26 November, 10:00–11:00: Boiler service [1].\n\n"
             "(mail of 23 November from Thermo Service: “We have to move the appointment. "
             "The new time is Friday 15:00.” [2])",
         ),
@@ -202,6 +204,23 @@ def note(text: str, name: str = "2026-11-24_phone.md", title: str = "Calls") -> 
             "has to be cancelled",
         ),
         ("What is on on 10 December?", mail("The dentist is moved from 10 December to 14 December."), "10 December"),
+        (
+            "What is on on 10 December?",
+            mail("We have to postpone your dentist appointment on 10 December."),
+            "postpone",
+        ),
+        (
+            "When is the flat viewing?",
+            mail("The viewing has been rescheduled: Tuesday 17:30.", "Elm Street 4"),
+            "17:30",
+        ),
+        ("What is on next Tuesday?", chat("Tom: Swimming is cancelled on Tuesday, the pool is closed", "Tom"), "pool"),
+        (
+            "What is on next Tuesday?",
+            mail("All courses on 1 December are cancelled.", writer="Swim Club <s@s.example>"),
+            "All",
+        ),
+        ("When is lunch with Martina?", mail("I must cancel our lunch on Friday.", writer=MARTINA), "cancel our lunch"),
         ("What is on next Tuesday?", mail("The parents' evening on 1 December was cancelled."), "was cancelled"),
     ],
 )
