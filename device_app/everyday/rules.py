@@ -11,6 +11,7 @@ from device_app.everyday.clock import Clock
 from device_app.everyday.days import Days
 from device_app.everyday.examples import examples
 from device_app.everyday.hearsay import HearsayRule
+from device_app.everyday.holders import Holders
 from device_app.everyday.listing import Listing
 from device_app.everyday.persons import Persons
 from device_app.everyday.rule import Everyday
@@ -25,6 +26,6 @@ if TYPE_CHECKING:
 
 def everyday(store: KnowledgeStore, people: KnownPeople, phrasings: Phrasings | None = None) -> Everyday:
     """Return the rules over this store and the people in it; with `phrasings` they understand questions by meaning."""
-    agenda, *of_files = (rule(store, people) for rule in (Agenda, Days, Listing, HearsayRule, Persons))
+    agenda, *of_files = (rule(store, people) for rule in (Agenda, Days, Listing, Holders, HearsayRule, Persons))
     rules = (Clock(), Arithmetic(), agenda, Tables(store), *of_files)
     return Everyday((Talk(store, partial(examples, store, people, Everyday(rules))), *rules), people, phrasings)
