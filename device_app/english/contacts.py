@@ -17,6 +17,18 @@ PHONE: Final = re.compile(
 
 MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\w")
 
+_LABEL: Final = (
+    r"(?:tel(?:efon)?|(?:tele|mobile |cell |work |home |office )?phone|mobile?|mob|cell|direct|office|home|work|handy|"
+    r"m|t|p)(?: ?(?:no|nr|number))?"
+)
+_OWN_NUMBER: Final = re.compile(
+    rf"\W*?(?:{_LABEL}\b[\s.:()]*)?(?P<number>{PHONE.pattern})(?:\s*\((?:{_LABEL}|private|direct line)\))?\W*",
+    re.IGNORECASE,
+)
+_PARTS: Final = re.compile(r"\s*[|·•;,]\s*|\s+[/-]\s+")
+_LONGEST_OWN: Final = 120
+_NO_NUMBER: Final = re.compile(r"\bfax\b|@", re.IGNORECASE)
+
 _NEXT: Final = re.compile(r"(?:\s*\([^()]*\))?[\s,;.|*•-]*(?=\b[A-Z])")
 """Matches what stands between a number and the name behind it: a remark in brackets, and separators."""
 
@@ -24,6 +36,17 @@ _NEXT: Final = re.compile(r"(?:\s*\([^()]*\))?[\s,;.|*•-]*(?=\b[A-Z])")
 def contacts(line: str) -> list[re.Match[str]]:
     """Return the telephone numbers and the addresses of a line, in order."""
     return sorted((match for kind in (PHONE, MAIL) for match in kind.finditer(line)), key=lambda match: match.start())
+
+
+def own_number(line: str) -> str:
+    """Return the telephone number of a line that names nobody, as signatures have: "Tel: 555 0126".
+
+    Of several numbers ("Tel … | Fax …"), the first is returned that is no fax by its label; "" if there is none.
+    """
+    parts = _PARTS.split(line.strip()) if len(line) <= _LONGEST_OWN else []
+    numbers = [match["number"] for part in parts if (match := _OWN_NUMBER.fullmatch(part))]
+    is_alone = all(_OWN_NUMBER.fullmatch(part) or not contacts(part) or _NO_NUMBER.search(part) for part in parts)
+    return numbers[0] if numbers and is_alone else ""
 
 
 def entry(line: str, name: re.Pattern[str], most: int) -> str:

@@ -15,6 +15,7 @@ from device_app.english.stop_words import STOP_WORDS
 from device_app.everyday.kinds import counted_kind
 from device_app.everyday.rule import Asked, Item, Ruled
 from device_app.everyday.showing import noted
+from device_app.everyday.signatures import numbers_below_mails
 from device_app.knowledge.directory import several, whole
 from shared.printable import safe_line
 from shared.text import sentences
@@ -102,13 +103,16 @@ class Persons:
         if question.ask == "name":
             return noted(_whole_name(card), several(question.name, people)) if naming.is_full(card.name) else None
         lines = list(self._lines(question, people, asked))[:_MOST_LINES]
+        signed = self._signed(question, people, asked)
+        lines = [*lines, *((passage, line) for passage, line, _ in signed)][:_MOST_LINES]
         either = (*card.addresses, *card.numbers)
         known = {"phone": card.numbers, "mail": card.addresses, "reach": either}.get(question.ask, ())
         if not lines and not known:
             return None
         what = _ASKED[question.ask]
         named = [safe_line(card.name)] if known or people else []
-        head = " · ".join((*named, *(known or _quoted(question, [line for _, line in lines]))))
+        of_mails = [safe_line(number) for _, _, number in signed] if len(lines) == len(signed) == 1 else []
+        head = " · ".join((*named, *(known or of_mails or _quoted(question, people, [line for _, line in lines]))))
         if question.ask == "who" and people:
             head = " · ".join((safe_line(card.name), *card.addresses[:2], *card.numbers[:2], *_counts(people)))
         quotes = [f"- {_where(passage)} [{n}]\n  > {safe_line(line)}" for n, (passage, line) in enumerate(lines, 1)]
@@ -120,6 +124,13 @@ class Persons:
             [passage for passage, _ in lines],
         )
         return noted(ruled, several(question.name, people))
+
+    def _signed(
+        self, question: PersonQuestion, people: Sequence[Person], asked: Asked
+    ) -> list[tuple[StoredPassage, str, str]]:
+        """Return the numbers below the mails of the person; none if several are meant, or no number is asked for."""
+        is_asked = question.ask in ("phone", "reach") and len(people) == 1
+        return list(numbers_below_mails(self.store, people, asked)) if is_asked else []
 
     def _lines(
         self, question: PersonQuestion, people: Sequence[Person], asked: Asked
@@ -197,8 +208,11 @@ def _lines_of(passage: StoredPassage, question: PersonQuestion) -> Iterator[str]
         yield from (each.strip() for each in (sentences(line) if question.ask == "who" else [line]))
 
 
-def _quoted(question: PersonQuestion, lines: Sequence[str]) -> list[str]:
-    """Return the number or the address that is asked for, if the lines have it behind the name, and have no other."""
+def _quoted(question: PersonQuestion, people: Sequence[Person], lines: Sequence[str]) -> list[str]:
+    """Return the number or the address that is asked for, if the lines have it behind the name, and have no other.
+
+    Behind a trade, the name of who has it may stand between: "Plumber: Katja Sirk, tel. 555 0126".
+    """
     pattern = {"phone": PHONE, "mail": MAIL}.get(question.ask)
     written = {match[0] for line in lines for match in (pattern.finditer(line) if pattern else ())}
     if pattern is None or len(written) != 1:
@@ -208,7 +222,11 @@ def _quoted(question: PersonQuestion, lines: Sequence[str]) -> list[str]:
         rf"(?i:\b{name}\b)(?: [A-Z]\w+)?(?:['’]s)?(?:(?!{_OF_OTHER}|{_PAST})[^A-Z]){{0,{_NEAR_NUMBER}}}?"
         rf"{re.escape(*written)}(?!\W+(?:is |was )?(?:{_PAST}))"
     )
-    return [*map(safe_line, written)] if all(map(is_theirs.search, lines)) else []
+    of_trade = re.compile(
+        rf"\W*(?i:{name})s?\W*[:–-] {_FULL_NAME}(?: [A-Z]\w+)?\W{{1,4}}[a-z.: ]{{0,20}}{re.escape(*written)}"
+    )
+    is_said = all(is_theirs.search(line) or (not people and of_trade.match(line)) for line in lines)
+    return [*map(safe_line, written)] if is_said else []
 
 
 def _is_named(line: str, words: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from shared.errors import UnreadableFile
 from shared.printable import printable
 from shared.types import Document
 
-VERSION = 6
+VERSION = 7
 """The version of the readers' output; when it increases, all files are read again."""
 
 Reader = Callable[..., Iterator[Document | Omitted]]

@@ -1,4 +1,5 @@
-"""Reads one mail from its bytes: people, date, subject, and the sender's own words. Used for eml, mbox and Maildir."""
+"""Reads one mail from its bytes: people, date, subject, the sender's own words and
+telephone numbers. Used for eml, mbox and Maildir."""
 
 import hashlib
 import re
@@ -13,12 +14,13 @@ from email.policy import Compat32
 from email.utils import getaddresses, parsedate_to_datetime
 from pathlib import Path
 
+from device_app.english.contacts import own_number
 from device_app.knowledge.readers.dates import parse_date, sane
 from device_app.knowledge.readers.decoding import decode, lines_of
 from device_app.knowledge.readers.html import parse_html
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.paragraphs import joined_blocks
-from device_app.knowledge.readers.quotes import own_words
+from device_app.knowledge.readers.quotes import own_words, signature
 from shared.errors import UnreadableFile
 from shared.types import Block, Document
 
@@ -135,9 +137,14 @@ def _body(message: Message) -> tuple[list[Block], list[str]]:
         (plain if kind == "text/plain" else html).append(_text(part))
     if any(text.strip() for text in plain):
         lines = [line for text in plain for line in lines_of(text)]
-        return list(joined_blocks(own_words(lines))), attachments
+        return [*joined_blocks(own_words(lines)), *_numbers(lines)], attachments
     shown = [line for text in html for line in parse_html(text).lines]
-    return [Block(line) for line in own_words(shown) if line.strip()], attachments
+    return [*(Block(line) for line in own_words(shown) if line.strip()), *_numbers(shown)], attachments
+
+
+def _numbers(lines: list[str]) -> Iterator[Block]:
+    """Yield the lines of the sender's signature that have a telephone number, without its other lines."""
+    yield from (Block(line) for line in signature(lines) if own_number(line))
 
 
 def _parts(message: Message) -> Iterator[Message]:

@@ -47,6 +47,16 @@ def own_words(lines: Sequence[str]) -> list[str]:
     return own if any(line.strip() for line in own) else [line.lstrip("> ") for line in lines]
 
 
+def signature(lines: Sequence[str]) -> list[str]:
+    """Return the lines of the sender's signature, which stand below "--": `own_words` leaves them out."""
+    forward = next((index for index, line in enumerate(lines) if _FORWARD.match(line)), len(lines))
+    own = _without_quotations(_above_original(list(lines[:forward])))
+    below = own[len(_without_signature(own)) :]
+    start = next((index for index, line in enumerate(below) if line.rstrip() == "--"), len(below))
+    end = next((index for index, line in enumerate(below) if index > start and _FOOTER.match(line)), len(below))
+    return [line.strip() for line in below[start + 1 : end] if line.strip()]
+
+
 def _own(lines: Sequence[str]) -> list[str]:
     return _without_signature(_without_quotations(_above_original(list(lines))))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.english.contacts import contacts, entry
+from device_app.english.contacts import contacts, entry, own_number
 
 JOINED = "Ivo Hrib, builder: 555 0117 (not between 12 and 13, he eats) Katja Sirk, plumber: 555 0126 Tom Reed: 555 0199"
 LONG = "The cellar is damp. " * 20
@@ -59,3 +59,23 @@ def test_a_number_is_kept_and_the_length_is_bounded(words: list[str], most: int)
     part = entry(line, re.compile("katja", re.IGNORECASE), most)
     assert len(part) <= most
     assert bool(contacts(part)) == bool(contacts(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ("Tel: +386 41 555 099", "+386 41 555 099"),
+        ("Mobile 031 555 222", "031 555 222"),
+        ("T. 555 0126 | F. 555 0127", ""),
+        ("Phone: 555 0126 | Fax: 555 0127 | a@b.org", "555 0126"),
+        ("555 0126 (home)", "555 0126"),
+        ("+386 (0)41 555-099", "+386 (0)41 555-099"),
+        ("Tom: 555 0126", ""),
+        ("call 555 0126 if it rains", ""),
+        ("Fax 555 0127", ""),
+        ("2026-10-05", ""),
+        ("", ""),
+    ],
+)
+def test_a_line_of_a_number_alone(line: str, number: str) -> None:
+    assert own_number(line) == number

@@ -117,3 +117,73 @@ def test_a_number_that_is_perhaps_not_the_persons_is_only_quoted(tmp_path: Path,
     ruled = Persons(store, known_people(store.database)).answer(asked)
     assert ruled
     assert ruled.text.startswith("- ")
+
+
+MAIL = """From: Mira Volk <mira@volk.example>
+To: Runa Fjelde <runa@fjelde.example>
+Subject: {subject}
+Date: Mon, {day} Oct 2026 10:00:00 +0200
+
+Dear Runa,
+
+{text}
+
+{end}
+"""
+SIGNED = MAIL.format(
+    subject="Fence",
+    day=5,
+    text="The fence is ready.",
+    end="-- \nMira Volk\nVolk Fences Ltd\nTel: +386 41 555 099\nFax 555 1",
+)
+UNMARKED = MAIL.format(subject="Gate", day=6, text="The gate, too.", end="Kind regards\nMira Volk\nMobile 031 555 222")
+OF_OTHER = MAIL.format(subject="Hinges", day=7, text="Ask Tom, he has hinges.", end="Tom Reed's number is 555 0199")
+FOOTER = f"{'_' * 40}\nFencers mailing list, tel 555 0777"
+
+
+@pytest.mark.parametrize(
+    ("mails", "question", "starts"),
+    [
+        (
+            [SIGNED],
+            "Mira's number",
+            "Mira Volk · +386 41 555 099\n\n- 2026-10-05 · Fence [1]\n  > Tel: +386 41 555 099",
+        ),
+        (
+            [UNMARKED],
+            "what is Mira Volk's mobile number?",
+            "Mira Volk · 031 555 222\n\n- 2026-10-06 · Gate [1]\n  > Mobile",
+        ),
+        (
+            [SIGNED, UNMARKED],
+            "Mira's number",
+            "Mira Volk\n\n- 2026-10-06 · Gate [1]\n  > Mobile 031 555 222\n- 2026-10-05",
+        ),
+        ([SIGNED, SIGNED.replace("Fence\n", "More\n")], "Mira's number", "Mira Volk · +386 41 555 099\n\n"),
+        ([SIGNED], "how can I reach Mira", "Mira Volk · mira@volk.example\n\n- 2026-10-05 · Fence [1]\n  > Tel:"),
+        ([SIGNED], "Runa's number", ""),
+        ([OF_OTHER], "Mira's number", ""),
+        ([MAIL.format(subject="List", day=8, text="See you.", end=FOOTER)], "Mira's number", ""),
+    ],
+)
+def test_a_number_below_a_mail_is_its_senders(tmp_path: Path, mails: list[str], question: str, starts: str) -> None:
+    for number, mail in enumerate(mails):
+        (tmp_path / f"{number}.eml").write_text(mail)
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([*tmp_path.glob("*.eml")])
+    ruled = Persons(store, known_people(store.database)).answer(Asked(parse(question, NOW.date()), NOW))
+    assert bool(ruled) == bool(starts)
+    assert not ruled or ruled.text.startswith(starts)
+
+
+def test_the_number_behind_a_trade_and_a_name_stands_first(tmp_path: Path) -> None:
+    (tmp_path / "numbers.txt").write_text("Vet: Dr Olga Marussig, tel. 041 555 0163\n\nBaker: ask Ivo Hrib, 555 0111\n")
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path / "numbers.txt"])
+    rule = Persons(store, known_people(store.database))
+    starts = [
+        ruled.text.splitlines()[0]
+        for question in ("the vet's number", "number of the baker")
+        if (ruled := rule.answer(Asked(parse(question, NOW.date()), NOW)))
+    ]
+    assert starts == ["041 555 0163", "- numbers [1]"]

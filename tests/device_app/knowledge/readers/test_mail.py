@@ -146,3 +146,11 @@ def test_what_is_no_mail_is_refused(read: Read) -> None:
 )
 def test_hostile_mails_are_read_in_linear_time(data: bytes) -> None:
     assert mail_document(data).kind == "mail"
+
+
+def test_of_a_signature_the_lines_with_telephone_numbers_are_kept(read: Read) -> None:
+    signed = b"From: Petra <p@x.org>\nSubject: Keys\n\nYes.\n\n-- \nPetra Orel\nOrel Ltd\nTel: 555 0101\n"
+    (mail,) = read("a.eml", signed)
+    assert [block.text for block in mail.blocks] == ["Yes.", "Tel: 555 0101"]
+    (mail,) = read("b.eml", signed.replace(b"Yes.", b"> Come? Tel: 555 0102\nYes.\n--- Forwarded message ---\nHi"))
+    assert "555 0101" in text(mail)
