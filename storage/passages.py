@@ -81,6 +81,16 @@ class PassageStore:
         )
         return [_passage(row) for row in rows]
 
+    def fitting(self, patterns: Sequence[str], kinds: Sequence[str]) -> list[int]:
+        """Return the ids of the passages in documents of these kinds whose text fits a pattern of SQLite's GLOB."""
+        some = " OR ".join("text GLOB ?" for _ in patterns)
+        rows = self.database.execute(
+            "SELECT passages.id FROM passages JOIN documents ON documents.id = document_id "
+            f"WHERE kind IN ({_marks(kinds)}) AND ({some})",
+            (*kinds, *patterns),
+        )
+        return [row[0] for row in rows]
+
     def spread(self, count: int) -> list[StoredPassage]:
         """Return about `count` passages, each the first of its document: equally many of each kind of document, evenly
         spread over the documents of the kind; all of a kind that has too few.

@@ -17,6 +17,7 @@ from device_app.everyday.persons import Persons
 from device_app.everyday.rule import Everyday
 from device_app.everyday.tables import Tables
 from device_app.everyday.talk import Talk
+from device_app.everyday.todos import Todos
 
 if TYPE_CHECKING:
     from device_app.everyday.phrasings import Phrasings
@@ -26,6 +27,6 @@ if TYPE_CHECKING:
 
 def everyday(store: KnowledgeStore, people: KnownPeople, phrasings: Phrasings | None = None) -> Everyday:
     """Return the rules over this store and the people in it; with `phrasings` they understand questions by meaning."""
-    agenda, *of_files = (rule(store, people) for rule in (Agenda, Days, Listing, Holders, HearsayRule, Persons))
+    agenda, *of_files = (rule(store, people) for rule in (Agenda, Todos, Days, Listing, Holders, HearsayRule, Persons))
     rules = (Clock(), Arithmetic(), agenda, Tables(store), *of_files)
     return Everyday((Talk(store, partial(examples, store, people, Everyday(rules))), *rules), people, phrasings)
