@@ -30,12 +30,15 @@ from device_app.english.terms import plain
 from storage.table_parts import DURATION, Table
 
 _BRACKETED = re.compile(r"\s*[(\[](?P<unit>[^()\[\]]{1,12})[)\]]\s*$")
-_LAST_WORD = re.compile(r"\s+(?:in )?(?P<unit>[^\W\d_]{1,12}|[€$£%])$")
+_LAST_WORD = re.compile(r"[\s_]+(?:in[ _])?(?P<unit>[^\W\d_]{1,12}|[€$£%])$")
 _PAYEE = re.compile(r"\bpa(?:id|y|yment|yments) to\b|\b(?:payee|recipient|paid_to)\b")
 _PAYER = re.compile(r"\b(?:paid|bought) by\b|\b(?:payer|buyer|who|paid_by)\b")
 _PAYEE_KEY = word_key("payee")
 _UNADDED: Final[tuple[SenseName, ...]] = ("height", "warmth", "age", "interval")
 """Meanings of columns, such as "height", whose numbers are not added up when several rows fit."""
+
+_NO_SUFFIXES: Final = frozenset("cfkdst")
+"""Letters that rather name a variant than a unit behind an underscore, as in "vitamin_c"."""
 
 _RATES = re.compile(r"\b(?:per|each|unit|avg|average|mean|rate|ratio|balance)\b|/|%", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(?:id|no|nr|number|#|year|zip|postcode)\b\.?$", re.IGNORECASE)
@@ -48,7 +51,8 @@ def column_unit(table: Table, place: int) -> str:
         return match["unit"]
     if (
         (match := _LAST_WORD.search(name))
-        and not _RATES.search(name)
+        and not _RATES.search(name.replace("_", " "))
+        and (name[match.start()] != "_" or plain(match["unit"]) not in _NO_SUFFIXES)
         and asked_unit(plain(match["unit"]), behind_number=True)
     ):
         return match["unit"]

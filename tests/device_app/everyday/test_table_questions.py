@@ -301,3 +301,27 @@ def test_payments_below_zero_are_spent(rule_of: RuleOf, question: str, first: st
     ruled = _asked(rule_of("account.csv", ACCOUNT), question)
     assert ruled
     assert ruled.text.startswith(first)
+
+
+RUNS = """date,route,distance_km,duration_min,fee_eur,pace_min_per_km,vitamin_c
+2026-10-01,park,5.2,30,0,5.8,4
+2026-10-08,river,10.1,58,4.5,5.7,5
+2026-11-02,hill,8,52,3,6.5,6
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("how far did I run in October?", "15.3 km: "),
+        ("what is the total distance?", "23.3 km: "),
+        ("what is the sum of the fees?", "7.5 EUR: "),
+        ("total duration of the runs", "140 min: "),
+        ("average pace", "6: "),
+        ("total vitamin c", "15: "),
+    ],
+)
+def test_a_unit_behind_an_underscore_is_shown(rule_of: RuleOf, question: str, first: str) -> None:
+    ruled = _asked(rule_of("runs.csv", RUNS), question)
+    assert ruled
+    assert ruled.text.startswith(first)
