@@ -12,7 +12,7 @@ import click
 from device_app.cli.opening import opened
 from device_app.commands.search import Searcher
 from device_app.commands.search_results import FileResult, Results, Side, Sort, TurnResult
-from device_app.english.searching import FILTERS
+from device_app.english.searching import FILTERS, parse, require_days
 from device_app.presentation import local_time, place_of, search_summary
 from shared.cli.frame import Command
 from shared.cli.output import console, print_json
@@ -64,6 +64,7 @@ def command(
     nothing was found.
     """
     text = " ".join(words)
+    require_days(parse(text, date.today()))
     with opened() as device:
         if meaning:
             from device_app.cli.models import ensure_models

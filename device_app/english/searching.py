@@ -64,7 +64,8 @@ class Search:
     """A parsed search.
 
     `words` are in lower case and without accents, `phrases` must occur exactly; `text` is the typed text without the
-    filters. `notes` name the parts of the text that were left out.
+    filters. `notes` name the parts of the text that were left out, `wrong_days` those that are filters by a day without
+    a day.
     """
 
     words: tuple[str, ...] = ()
@@ -72,6 +73,7 @@ class Search:
     filters: SearchFilters = field(default_factory=SearchFilters)
     notes: tuple[str, ...] = ()
     text: str = ""
+    wrong_days: tuple[str, ...] = ()
 
     @property
     def has_words(self) -> bool:
@@ -89,6 +91,10 @@ class Search:
         return SearchFilters(after=self.filters.after, before=self.filters.before) != self.filters
 
 
+_LIKE_DAY = re.compile(r"\d{4}(?:-\d{1,2}){0,2}")
+"""Matches what is meant as a day, also if there is no such day."""
+
+
 def parse(text: str, today: date) -> Search:
     """Split a search into words, phrases and filters. Parts that cannot be parsed are left out, with a note."""
     notes = [] if len(text) <= MOST_CHARACTERS else [f"only the first {MOST_CHARACTERS:,} characters were searched for"]
@@ -102,7 +108,7 @@ def parse(text: str, today: date) -> Search:
         value = next((part for part in given if part), "").strip()
         name = _NAMES[match["name"].lower()]
         parted = match["joint"] != match["joint"].strip()
-        if value and parted and name in DAYS and _written_in_digits(value) is None:
+        if value and parted and name in DAYS and not _LIKE_DAY.fullmatch(value):
             return match[0]  # "What is on: Monday's list"
         if value:
             values.setdefault(name, []).append(value)
@@ -116,9 +122,17 @@ def parse(text: str, today: date) -> Search:
 
     without_filters = _UNFINISHED.sub(" ", _PART.sub(taken, text[:MOST_CHARACTERS]))
     words = terms(_PHRASE.sub(phrase, without_filters))
-    filters, ignored = _filters(values, today)
+    filters, wrong = _filters(values, today)
+    ignored = [f"{each} is not a date and was left out; write {_day_forms(each)}" for each in wrong]
     said = " ".join(re.sub('["“”]', " ", without_filters).split())
-    return Search(tuple(words), tuple(phrases[:_MOST_PHRASES]), filters, (*notes, *ignored), said)
+    return Search(tuple(words), tuple(phrases[:_MOST_PHRASES]), filters, (*notes, *ignored), said, tuple(wrong))
+
+
+def require_days(search: Search) -> None:
+    """Raise UsageError if a filter by a day has something else for a day, as in "before:2026-13-45"."""
+    if search.wrong_days:
+        wrong = search.wrong_days[0]
+        raise UsageError(f"{wrong} is not a date. Write a day, month or year: {_day_forms(wrong)}.")
 
 
 def ends_in_word(text: str) -> bool:
@@ -160,16 +174,14 @@ def _is_filter(text: str) -> bool:
 
 
 def _filters(values: dict[str, list[str]], today: date) -> tuple[SearchFilters, list[str]]:
-    notes: list[str] = []
+    wrong: list[str] = []
     spans: dict[str, list[Span]] = {}
     for name in DAYS:
         for value in values.get(name, ()):
             if span := _span(value, today):
                 spans.setdefault(name, []).append(span)
             else:
-                notes.append(
-                    f"{name}:{value} is not a date and was left out; write {name}:2026-03-14 or {name}:2026-03"
-                )
+                wrong.append(f"{name}:{value}")
     return (
         SearchFilters(
             people=_all(values, "who"),
@@ -181,8 +193,14 @@ def _filters(values: dict[str, list[str]], today: date) -> tuple[SearchFilters, 
             recipients=_all(values, "to"),
             titles=_all(values, "title"),
         ),
-        notes,
+        wrong,
     )
+
+
+def _day_forms(wrong: str) -> str:
+    """Return the forms in which the filter of a wrong one takes a day."""
+    name = wrong.partition(":")[0]
+    return f"{name}:2026-03-14, {name}:2026-03, {name}:2026 or {name}:yesterday"
 
 
 def _all(values: dict[str, list[str]], name: str) -> tuple[str, ...]:

@@ -139,11 +139,20 @@ def test_either_side_alone(talk: None, jackdaw: Any) -> None:
 
 
 def test_what_a_person_is_shown(talk: None, jackdaw: Any) -> None:
-    outcome = jackdaw("search", "bleu", "drill", "after:soon")
+    outcome = jackdaw("search", "bleu", "drill")
     assert "searched for “blue” instead of “bleu”" in outcome.err
-    assert "after:soon is not a date" in outcome.err
     assert "Petra has borrowed the blue drill." in outcome.out
     assert outcome.out.index("Files") < outcome.out.index("Conversations") < outcome.out.index("Who borrowed")
+
+
+@pytest.mark.parametrize("typed", ["before:2026-13-45", "before: 2026-13-45", "after:soon", "on:2026-02-30"])
+def test_a_filter_without_a_day_is_refused_with_its_forms(talk: None, jackdaw: Any, typed: str) -> None:
+    outcome = jackdaw("search", "drill", typed)
+    name, _, value = typed.replace(" ", "").partition(":")
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert f"{name}:{value} is not a date" in outcome.err
+    assert f"{name}:2026-03-14, {name}:2026-03, {name}:2026 or {name}:yesterday" in outcome.err
 
 
 def test_the_latest_come_first_by_date(files: Path, jackdaw: Any) -> None:
