@@ -31,6 +31,16 @@ ORIGINS = {
 }
 """The words for each value of an answer's `origin`, as `ask --json` prints it."""
 
+KINDS_READ: dict[str, tuple[str, ...]] = {
+    "notes": ("txt", "md", "org", "html"),
+    "documents": ("pdf", "docx", "odt", "rtf", "epub", "pptx", "odp"),
+    "tables": ("csv", "xlsx", "ods"),
+    "mails": ("eml", "mbox", "Maildir"),
+    "calendars": ("ics",),
+    "exported chats": ("txt", "md", "json", "jsonl"),
+}
+"""The kinds of files that are read, each with its suffixes, for somebody whose folder has none of them."""
+
 NETWORK = ("Network", "metered: a token of the server also costs what link.price_mb says")
 """The label and the text of the row shown if the network is metered."""
 
@@ -155,3 +165,15 @@ def position_of(result: "FileResult") -> str:
     begins = place_in(passage.path, passage.line, passage.page)
     position = f", {begins}" if begins else ""
     return position + (f" (and {counted(result.others, 'more passage')})" if result.others else "")
+
+
+def nothing_to_read(folders: Collection[str]) -> list[str]:
+    """Return what to tell somebody whose paths hold no file that is read: which files are, and what to do next."""
+    kinds = ", ".join(f"{kind} ({', '.join(suffixes)})" for kind, suffixes in KINDS_READ.items())
+    kept = "This folder is" if len(folders) == 1 else "These folders are"
+    again = [f"{kept} remembered: `jackdaw add` reads what you put there later."] if folders else []
+    return [
+        f"No file to read. Jackdaw reads {kinds}.",
+        *again,
+        "Try another folder, for example: jackdaw add ~/Documents",
+    ]

@@ -21,7 +21,7 @@ from device_app.commands.knowledge import absolute, read, unlock
 from device_app.commands.knowledge import remove as forget
 from device_app.commands.sharing import file_of
 from device_app.device import Device
-from device_app.presentation import local_time
+from device_app.presentation import local_time, nothing_to_read
 from device_app.settings.schema import PDF_PASSWORD
 from device_app.system.awake import awake
 from device_app.system.phone import storage_advice
@@ -107,6 +107,9 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
                     absent = f"{safe_line(str(folder))} is not there: its files are forgotten until it is back."
                     click.echo(f"  {absent} If it is gone for good: {safe_line(again)}", err=True)
         nothing = not (report.documents or report.unchanged or report.removed)
+        if nothing and not (as_json or report.skipped or report.locked):
+            for line in nothing_to_read([str(path) for path in chosen if os.path.isdir(path)]):  # noqa: PTH112
+                click.echo(f"  {line}", err=True)
         return ExitCode.NOTHING if nothing else None
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from textual.content import Content
 
+from device_app.presentation import KINDS_READ
 from device_app.tui.wording import counted, safe_line
 
 _BAR = 30
@@ -122,7 +123,8 @@ def _paused(reading: Reading, width: int) -> list[Content]:
 
 def _done(reading: Reading, _: int) -> list[Content]:
     if not reading.total_files:
-        return [Content.assemble(("✓ ", "$success"), "The folder has no files of a readable kind.", _unread(reading))]
+        none = Content.assemble(("✓ ", "$success"), "The folder has no files of a readable kind.", _unread(reading))
+        return [none, Content.styled(f"Read are {', '.join(KINDS_READ)}.", "$quiet")]
     if not reading.passages and not reading.skipped:
         return [Content.assemble(("✓ ", "$success"), "No changes: all files were up to date.", _unread(reading))]
     said = f"{counted(reading.total_files, 'file')} checked, {counted(reading.passages, 'new passage')}"

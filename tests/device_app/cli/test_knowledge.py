@@ -12,6 +12,8 @@ import pytest
 from filelock import FileLock
 
 from device_app.ahead.reading import alone
+from device_app.knowledge.readers.formats import READERS
+from device_app.presentation import KINDS_READ
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
 from storage.paths import Paths
@@ -180,6 +182,28 @@ def test_what_is_not_read_is_named_with_its_count(
     report = json.loads(jackdaw("add", str(folder), "--json").out)
     assert report["unread"][0] == {"suffix": ".jpg", "count": 2}
     assert (report["unchanged"], report["partly_read"], report["locked"]) == (2, [], [])
+
+
+def test_a_folder_without_files_teaches_what_is_read_and_what_to_do_next(jackdaw: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    outcome = jackdaw("add", str(folder))
+    assert outcome.code == 3
+    assert "No file to read. Jackdaw reads notes (txt, md, org, html), documents (pdf, docx" in outcome.err
+    assert "This folder is remembered: `jackdaw add` reads what you put there later." in outcome.err
+    assert "for example: jackdaw add ~/Documents" in outcome.err
+    assert json.loads(jackdaw("add", str(folder), "--json").out)["documents"] == 0
+    (folder / "a.zip").write_bytes(b"x")
+    assert "1 .zip\n  No file to read." in jackdaw("add", str(folder)).err
+    (folder / "note.md").write_text("The key is under the stone.")
+    assert "No file to read" not in jackdaw("add", str(folder)).err
+    assert "No file to read" not in jackdaw("add", str(folder)).err
+
+
+def test_all_kinds_of_files_that_are_read_are_named() -> None:
+    named = {suffix for suffixes in KINDS_READ.values() for suffix in suffixes} - {"Maildir"}
+    other_names = {"text", "markdown", "htm", "xhtml", "mbx", "tsv", "ndjson", "xlsm"}
+    assert {suffix.removeprefix(".") for suffix in READERS} - other_names == named
 
 
 def test_a_password_is_asked_for_on_a_terminal_and_kept_nowhere(

@@ -52,7 +52,7 @@ def test_the_time_left_is_said_roughly(seconds: float, said: str) -> None:
         (Reading(Phase.PAUSING, "/a/b.md", 50, 200), "Reading pauses after this file."),
         (Reading(Phase.PAUSED, "", 50, 200), " 25%"),
         (Reading(Phase.DONE, total_files=3), "No changes"),
-        (Reading(Phase.DONE), "The folder has no files of a readable kind."),
+        (Reading(Phase.DONE), "The folder has no files of a readable kind.\nRead are notes, documents, tables, mails"),
         (Reading(Phase.DONE, unread=12), "The folder has no files of a readable kind. · 12 of other kinds"),
         (Reading(Phase.DONE, total_files=3, passages=9, unread=12), "9 new passages · 12 of other kinds"),
         (Reading(Phase.DONE, total_files=1, passages=1), "1 file checked, 1 new passage"),
