@@ -13,6 +13,7 @@ from device_app.everyday.examples import examples
 from device_app.everyday.hearsay import HearsayRule
 from device_app.everyday.holders import Holders
 from device_app.everyday.listing import Listing
+from device_app.everyday.needs import Needs
 from device_app.everyday.persons import Persons
 from device_app.everyday.rule import Everyday
 from device_app.everyday.tables import Tables
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 def everyday(store: KnowledgeStore, people: KnownPeople, phrasings: Phrasings | None = None) -> Everyday:
     """Return the rules over this store and the people in it; with `phrasings` they understand questions by meaning."""
-    agenda, *of_files = (rule(store, people) for rule in (Agenda, Todos, Days, Listing, Holders, HearsayRule, Persons))
+    agenda, *of_files = (
+        rule(store, people) for rule in (Agenda, Todos, Days, Listing, Holders, Needs, HearsayRule, Persons)
+    )
     rules = (Clock(), Arithmetic(), agenda, Tables(store), *of_files)
     return Everyday((Talk(store, partial(examples, store, people, Everyday(rules))), *rules), people, phrasings)
