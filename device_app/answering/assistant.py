@@ -90,16 +90,14 @@ class Assistant:
     def _answered(self, request: Request) -> Events:
         """Carry out the planner's actions one by one, recording each result in the state, until the plan ends."""
         state = State()
-        with Server(self.public, request, self.tree, self.embedder) as server:
+        with closing(Server(self.public, request, self.tree, self.embedder)) as server:
             writer = self._writer(request, server)
             while True:
                 match plan(request, state):
-                    case "rule" | "kept answers" as fact:
+                    case "rule" | "kept answers" | "retrieval" as fact:
                         state = self._facts.looked_up(request, state, fact)
                     case "joint request":
                         state = replace(state, joint=server.begin_joint(writer.model))
-                    case "retrieval":
-                        state = replace(state, retrieved=self._facts.retrieved(request, quotes=not server.is_joint))
                     case "connection":
                         state = replace(state, connection=server.connect())
                     case "cost":

@@ -83,11 +83,16 @@ class Facts:
 
         return embed
 
-    def looked_up(self, request: Request, state: State, fact: Literal["rule", "kept answers"]) -> State:
-        """Return the state with this fact looked up."""
-        if fact == "rule":
-            return replace(state, ruling=self.ruling(request))
-        return replace(state, kept=self.kept(request))
+    def looked_up(self, request: Request, state: State, fact: Literal["rule", "kept answers", "retrieval"]) -> State:
+        """Return the state with this fact looked up. With a joint answer, nothing is quoted."""
+        match fact:
+            case "rule":
+                return replace(state, ruling=self.ruling(request))
+            case "kept answers":
+                return replace(state, kept=self.kept(request))
+            case "retrieval":
+                is_joint = state.joint is not None and not state.joint.refused
+                return replace(state, retrieved=self.retrieved(request, quotes=not is_joint))
 
     def ruling(self, request: Request) -> Ruling:
         """Return the answer of a rule, if one understands the question and its answer is not marked as wrong."""

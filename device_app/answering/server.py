@@ -6,7 +6,7 @@ The request's ledger records all data that leaves the device for that, also when
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from typing import Final
 
 from device_app.answering.state import Connection, Fetched, Joint
 from device_app.cache.states.tree import QKVTree
@@ -60,7 +60,7 @@ LEAST_TIMED: Final = 8
 
 @dataclass(slots=True)
 class Server:
-    """The server for one question, a context manager that ends any joint answer still running.
+    """The server for one question. It has to be closed, which ends any joint answer still running.
 
     If `connected` is None, nothing is sent. `aggregation` says which side decides the final tokens of the joint answer,
     `lead` which side is expected to draft first, and how much sooner.
@@ -75,24 +75,13 @@ class Server:
     lead: Lead | None = None
     _cleanup: ExitStack = field(default_factory=ExitStack)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
     @property
     def public(self) -> PublicQuestions:
         """The interface for public questions to the server. Requires `connected`."""
         assert self.connected
         return self.connected
 
-    @property
-    def is_joint(self) -> bool:
-        """Whether the server takes part in a joint answer."""
-        return self.aggregated is not None
-
-    def end(self) -> None:
+    def close(self) -> None:
         """End the joint answer, and record the data sent for it."""
         self._cleanup.close()
         self._cleanup = ExitStack()
@@ -109,7 +98,7 @@ class Server:
         return Connection(True, "", state.round_trip_s, link.incompatible_reason, offered)
 
     def begin_joint(self, source: LocalSource) -> Joint:
-        """Ask the server for a joint answer, which runs until `end`."""
+        """Ask the server for a joint answer, which runs until `close`."""
         options, request = self.request.options, self.request
         connection = self.connect()
         if not connection.is_up:

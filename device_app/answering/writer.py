@@ -103,7 +103,7 @@ class Writer:
         try:
             written = yield from Generation(tokens, trace, self.keep, check).events(attempt, others)
         finally:
-            server.end()
+            server.close()
         text = replace(written, hits=tokens.used(written.hits))
         answer = conclusion.written(self.request, text, state.hits, self._info, self._proves, check)
         answer = tokens.credited(answer, action)
@@ -149,7 +149,7 @@ class Writer:
         """
         if self.request.model_only:
             return (yield from self._raced_without_files(action))
-        self.server.end()
+        self.server.close()
         trace, silent = self.request.trace, state.concluded and state.concluded.answer
         if state.concluded and silent:
             self.settle(state.concluded)  # frees the engine, which may have to read the server's passages
