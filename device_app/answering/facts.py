@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Final, Literal
 
@@ -12,7 +12,7 @@ from device_app.answering.planner import AS_ASKED, NO_FILE
 from device_app.answering.state import Kept, Retrieved, Ruling, State
 from device_app.cache.answers.bank import Considered, QABank, scope
 from device_app.cache.answers.wrong import is_wrong
-from device_app.english import beyond, changes, given, intents, private, query
+from device_app.english import beyond, given, intents, private, query
 from device_app.english.following import is_follow_up
 from device_app.english.query import Query
 from device_app.english.wording import normal
@@ -31,17 +31,17 @@ from shared.prompt import Exchange
 from shared.trace import Trace
 from shared.types import Hit
 from storage.conversations import ConversationStore
-from storage.passages import Ids, show
+from storage.passages import show
 from storage.vectors import Vectors
 from storage.wrong_answers import WrongAnswers
 
-_BEFORE: Final = timedelta(days=21)
-"""If a question names days, passages written up to this long before these days are searched too: they may say that an
-event was moved or cancelled.
-"""
-
 _CITED: Final = max(MOST_ATTEMPTS, LOOKED_THROUGH, NEAREST_SHOWN)
 """The most passages that an answer may cite, although the model reads fewer at first."""
+
+_REPEATED: Final = 4
+"""How often a search is repeated at most: after changed files were read again, it may return passages of other changed
+files.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,59 +139,38 @@ class Facts:
 
         Also return the question's words that the files lack and, with `quotes`, sentences quoted from the passages.
         """
-        newest = self.retriever.store.newest_passage()
-        options, search_query = request.options, request.search_query
-        count = max(options.plan.passages, beyond.NEAR)
-        known = request.vector if search_query == request.query else None
-
-        def find(without: Ids | None) -> Sequence[Hit]:
-            nonlocal newest
-            if request.looked.read:
-                newest = self.retriever.store.newest_passage()
-            with request.trace.step("retrieve"):
-                return self.retriever.search(search_query, count, options.relevance, known, without)
-
-        if self.freshness:
-            # Where the files are quoted, the answer may cite any passage.
-            cited = max(options.plan.passages, _CITED) if search_query == request.query else None
-            hits = self.freshness.search(find, cited, request.looked, request.trace)
-        else:
-            hits = find(None)
-        quoted, why_quoted = None, ""
-        if hits and quotes and request.is_quotable:
-            with request.trace.step("quote"):
-                parts = self.retriever.embedder, self.retriever.people
-                quoted = quoting.outcomes_of_meeting(request.query, hits, self.retriever.store.passages_of_documents)
-                quoted = quoted or quoting.quoted(request.query, search_query, hits, *parts)
-        elif hits and quotes and not request.is_follow_up:
-            quoted = quoting.corrected(request.query, [*hits, *self._written_before(request)], self.clock().date())
-            why_quoted = quoting.CORRECTED if quoted else ""
+        options = request.options
+        newest, hits = self._nearest(request)
+        words = self.retriever.beyond(request.search_query, hits)
+        missing = f"your files say nothing of {' and '.join(f'“{word}”' for word in words[:3])}" if words else ""
+        quoted = quoting.chosen(request, hits, self.retriever, self.clock().date()) if hits and quotes else None
         is_on_phone = any(passage_is_of_phone(hit.passage) for hit in hits[: max(options.plan.passages, _CITED)])
         local_only = private.ON_PHONE if is_on_phone and not options.send else ""
-        return Retrieved(hits, self._missing(search_query, hits), quoted, newest, local_only, why_quoted)
+        return Retrieved(hits, missing, quoted, newest, local_only)
 
-    def _written_before(self, request: Request) -> Sequence[Hit]:
-        """Return the passages nearest to a question that were written in the weeks before the days it names.
+    def _nearest(self, request: Request) -> tuple[int, Sequence[Hit]]:
+        """Return the passages nearest to the search query, after the id of the newest passage stored before the search.
 
-        Changes of plans are often in such passages.
+        Their files are checked, and read again if changed.
         """
-        asked = request.query
-        if not asked.days or changes.aspect(asked.text) != "time":
-            return ()
-        today = self.clock().date()
-        first, last = min(asked.days, key=lambda days: abs(days[0] - today))
-        weeks = replace(asked, filters=asked.filters.within(first - _BEFORE, last), days=())
-        return self.retriever.search(weeks, beyond.NEAR)
-
-    def _missing(self, asked: Query, near: Sequence[Hit]) -> str:
-        """Return the words of the question that the files do not contain, as a phrase; "" if there are none.
-
-        Return "" as well for a question with filters, or one without search words.
-        """
-        if not near or asked.is_limited or asked.is_open:
-            return ""
-        words = self.retriever.beyond(asked, near)
-        return f"your files say nothing of {' and '.join(f'“{word}”' for word in words[:3])}" if words else ""
+        options, search_query, looked = request.options, request.search_query, request.looked
+        is_asked = search_query == request.query
+        known = request.vector if is_asked else None
+        searches = 0
+        while True:
+            newest = self.retriever.store.newest_passage()
+            gone = self.retriever.store.passages_in(looked.gone) if looked.gone else None
+            with request.trace.step("retrieve"):
+                count = max(options.plan.passages, beyond.NEAR)
+                hits = self.retriever.search(search_query, count, options.relevance, known, gone)
+            searches += 1
+            if not self.freshness or searches > _REPEATED:
+                return newest, hits
+            # Where the files are quoted, the answer may cite any passage.
+            cited = hits[: max(options.plan.passages, _CITED)] if is_asked else hits
+            ids = [passage.id for hit in cited for passage in (hit.passage, *hit.copies)]
+            if not self.freshness.look(ids, looked, request.trace):
+                return newest, hits
 
     def _thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
         """Return the earlier exchanges of a follow-up question, none for other questions, and the search query."""

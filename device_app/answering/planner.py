@@ -143,7 +143,7 @@ def _here(request: Request, retrieved: Retrieved, reasons: tuple[str, ...], lack
     `reasons` and `lacks`, the part of the question that the files do not answer, are put into the action.
     """
     if retrieved.quoted:
-        return Action("quote", (*filter(None, (retrieved.why_quoted,)), *reasons), lacks)
+        return Action("quote", (*filter(None, (retrieved.quoted.why,)), *reasons), lacks)
     return Action("generate" if request.decode else "prefill", reasons, lacks)
 
 

@@ -6,10 +6,10 @@ A quote is exact, unlike a small model's summary.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Final
 
-from device_app.english import discourse, outcomes, speech
+from device_app.english import beyond, changes, discourse, outcomes, speech
 from device_app.english.dates import Span
 from device_app.english.outcomes import Outcome, OutcomesAsked
 from device_app.english.query import Query
@@ -18,7 +18,9 @@ from device_app.english.words import content_words
 from device_app.knowledge import corrections, minutes, quotes
 from device_app.knowledge.known_people import KnownPeople
 from device_app.knowledge.quotes import Quote
+from device_app.knowledge.retriever import Retriever
 from device_app.question.options import Options
+from device_app.question.request import Request
 from models.engine import Embedder
 from shared.types import Hit, StoredPassage
 
@@ -31,6 +33,11 @@ _MOST_LINES: Final = 12
 
 _HEADINGS: Final[dict[Outcome, str]] = {"decision": "Decided", "action": "To do", "question": "Open"}
 
+_BEFORE: Final = timedelta(days=21)
+"""If a question names days, passages written up to this long before these days are searched too: they may say that an
+event was moved or cancelled.
+"""
+
 CORRECTED: Final = "a newer message or file changes what was said before"
 
 PASSAGES: Final = 3
@@ -39,10 +46,14 @@ PASSAGES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """The quoted sentences as Markdown, and the passages they are from, in the order of the numbers in the text."""
+    """The quoted sentences as Markdown, and the passages they are from, in the order of the numbers in the text.
+
+    `why` is the reason for a quote that was not asked for.
+    """
 
     text: str
     hits: Sequence[Hit]
+    why: str = ""
 
 
 def search_query(asked: Query, options: Options) -> Query:
@@ -55,6 +66,20 @@ def search_query(asked: Query, options: Options) -> Query:
         return replace(asked, text=said.query, days=())  # a day that was spoken about is not when that was
     about = discourse.subject(asked.text)
     return replace(asked, text=about) if about else asked
+
+
+def chosen(request: Request, near: Sequence[Hit], retriever: Retriever, today: date) -> Quoted | None:
+    """Return what the passages `near` a question say word for word, if that answers it; else None.
+
+    That is what the question asks to quote or, for another question that is no follow-up, a statement that changed.
+    """
+    if request.is_quotable:
+        with request.trace.step("quote"):
+            outcome = _outcomes_of_meeting(request.query, near, retriever.store.passages_of_documents)
+            return outcome or quoted(request.query, request.search_query, near, retriever.embedder, retriever.people)
+    if request.is_follow_up:
+        return None
+    return _corrected(request.query, [*near, *_written_before(request.query, retriever, today)], today)
 
 
 def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, people: KnownPeople) -> Quoted | None:
@@ -82,7 +107,7 @@ def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, 
     return Quoted("\n".join([heading, "", *lines]), [hits[source - 1] for source in sources])
 
 
-def outcomes_of_meeting(
+def _outcomes_of_meeting(
     asked: Query, near: Sequence[Hit], passages_of: Callable[[Sequence[int]], Sequence[StoredPassage]]
 ) -> Quoted | None:
     """Return the decisions, actions and open questions of the meeting nearest to the question, with who said them.
@@ -135,7 +160,19 @@ def _names(speaker: str, people: KnownPeople) -> frozenset[str]:
     return speech.speakers((*people.directory.written(speaker), speaker))
 
 
-def corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:
+def _written_before(asked: Query, retriever: Retriever, today: date) -> Sequence[Hit]:
+    """Return the passages nearest to a question that were written in the weeks before the days it names.
+
+    Changes of plans are often in such passages.
+    """
+    if not asked.days or changes.aspect(asked.text) != "time":
+        return ()
+    first, last = min(asked.days, key=lambda days: abs(days[0] - today))
+    weeks = replace(asked, filters=asked.filters.within(first - _BEFORE, last), days=())
+    return retriever.search(weeks, beyond.NEAR)
+
+
+def _corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:
     """Return quotes of a sentence that moves, cancels or replaces something, and of the earlier statement.
 
     Each is quoted with the day on which it was written; the earlier statement may be missing. Return None if nothing
@@ -145,10 +182,10 @@ def corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:
         return None
     text = f"Changed on {_written(changed.newer)}: “{changed.change}” [1]"
     if changed.older is None:
-        return Quoted(text, [changed.newer])
+        return Quoted(text, [changed.newer], CORRECTED)
     hits = list({hit.passage.id: hit for hit in (changed.newer, changed.older)}.values())
     before = f"Before, on {_written(changed.older)}: “{changed.before}” [{len(hits)}]"
-    return Quoted(f"{text}\n\n{before}", hits)
+    return Quoted(f"{text}\n\n{before}", hits, CORRECTED)
 
 
 def _written(hit: Hit) -> str:

@@ -70,8 +70,8 @@ class Kept:
 class Retrieved:
     """The passages nearest to the search query, best first. `missing` names the part of the question that no passage in
     the files covers; `quoted` is a quote from the passages, if the question asks for one; `newest` is the id of the
-    newest stored passage when the retrieval began, `why_quoted` the reason for a quote that was not asked for.
-    `local_only` says why no server may be asked because of these passages.
+    newest stored passage when the retrieval began. `local_only` says why no server may be asked because of these
+    passages.
     """
 
     hits: Sequence[Hit] = ()
@@ -79,7 +79,6 @@ class Retrieved:
     quoted: Quoted | None = None
     newest: int = 0
     local_only: str = ""
-    why_quoted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

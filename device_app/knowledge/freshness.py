@@ -8,23 +8,17 @@ folder. Independent of models and ranking.
 import os
 import shlex
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from device_app.knowledge.phone.sources import is_of_phone
 from device_app.question.files import Looked, Stale
 from shared.errors import GaveWay, JackdawError
 from shared.trace import Trace
-from shared.types import Hit
 from storage.knowledge import FileState, KnowledgeStore
-from storage.passages import Ids, show
-
-ROUNDS: Final = 4
-"""How often a search is repeated at most: after changed files were read again, it may return passages of other changed
-files.
-"""
+from storage.passages import show
 
 Reread = Callable[[Path], str]
 """Reads a file again as `jackdaw add` does; returns why it could not be read, or "". Raises JackdawError."""
@@ -42,21 +36,6 @@ class Freshness:
 
     store: KnowledgeStore
     reread: Reread
-
-    def search(
-        self, find: Callable[[Ids | None], Sequence[Hit]], cited: int | None, looked: Looked, trace: Trace
-    ) -> Sequence[Hit]:
-        """Return the hits of `find`, after updating the files of its first `cited` hits (None: of all hits).
-
-        `find` is called with the ids of passages to leave out.
-        """
-        near = find(self._without(looked))
-        for _ in range(ROUNDS):
-            passages = [passage.id for hit in near[:cited] for passage in (hit.passage, *hit.copies)]
-            if not self.look(passages, looked, trace):
-                break
-            near = find(self._without(looked))
-        return near
 
     def look(self, passages: Collection[int], looked: Looked, trace: Trace) -> bool:
         """Check the files of the given passages; return whether their changes may alter the results of a search."""
@@ -128,9 +107,6 @@ class Freshness:
             other_path = Path(os.fsdecode(other))
             if not in_maildir(other_path) and not os.path.lexists(other_path):
                 yield other
-
-    def _without(self, looked: Looked) -> Ids | None:
-        return self.store.passages_in(looked.gone) if looked.gone else None
 
 
 def deleted(store: KnowledgeStore, files: Iterable[FileState]) -> frozenset[str]:

@@ -63,7 +63,12 @@ class Retriever:
         return fusion.fold([hit for hit in best if hit.score >= relevance], count)
 
     def beyond(self, query: Query, hits: Sequence[Hit]) -> list[str]:
-        """Return the question's words that are missing in the files, if enough to matter; see `beyond.words`."""
+        """Return the question's words that are missing in the files, if enough to matter; see `beyond.words`.
+
+        None are missing for a question with filters, one without search words, or one without `hits`.
+        """
+        if not hits or query.is_limited or query.is_open:
+            return []
         passages = [hit.passage for hit in hits]
         return beyond.words(query.text, passages, self.keywords.held, self.store.totals().passages)
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.answering.planner import AS_ASKED, FORCED, NEARER, NO_FILE, NO_SERVER, OWN, RULE, UNASKED, clause, plan
+from device_app.answering.quoting import Quoted
 from device_app.answering.state import (
     Action,
     Concluded,
@@ -31,7 +32,8 @@ from shared.trace import Trace
 from tests.device_app.conftest import options
 
 MISSING, PRIVATE = "your files say nothing of “rivers”", "it follows on what was said"
-HITS, QUOTE, SERVING, ATTEMPT = cast(Any, ("passage",)), cast(Any, "quote"), cast(Any, "kept"), cast(Any, "attempt")
+HITS, SERVING, ATTEMPT = cast(Any, ("passage",)), cast(Any, "kept"), cast(Any, "attempt")
+QUOTE, CHANGED = Quoted("“The drill is blue.” [1]", HITS), Quoted("“The drill is red.” [1]", HITS, "it has changed")
 NO_RULE, NONE_KEPT = Ruling(None), Kept(None)
 RULED = Ruling(Ruled("2 + 2 = 4", "arithmetic · 2 + 2"))
 BY_RULE = Action("answer by rule", (RULE, "understood as: arithmetic · 2 + 2"))
@@ -110,6 +112,11 @@ CASES: dict[str, tuple[Request, State, Action | Fact]] = {
         Action("generate", (MISSING, UNASKED), MISSING),
     ),
     "quoted": (request(), state(retrieved=Retrieved(HITS, "", QUOTE)), Action("quote")),
+    "quoted unasked, with the reason": (
+        request(),
+        state(retrieved=Retrieved(HITS, "", CHANGED)),
+        Action("quote", ("it has changed",)),
+    ),
     "quoted, with a server, without asking it": (
         request(**SERVED),
         state(retrieved=Retrieved(HITS, "", QUOTE)),
