@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from device_app.answering import conclusion, quoting
@@ -15,7 +15,7 @@ from device_app.answering.server import Server
 from device_app.answering.state import Action, Concluded, Connection, Fact, Kept, State
 from device_app.answering.writer import Writer
 from device_app.cache.answers.bank import Considered, QABank
-from device_app.cache.answers.wrong import withheld
+from device_app.cache.answers.wrong import is_wrong, unanswered
 from device_app.cache.states.tree import QKVTree
 from device_app.companion.dispatch.public import PublicQuestions
 from device_app.english.query import Query
@@ -132,12 +132,10 @@ class Assistant:
         search_query = quoting.search_query(asked, options)
         fresh, embed = replace(options, fresh=True), self._facts.embedded(asked)
         request = Request(asked, search_query, embed, fresh, origin=origin, decode=decode)
-        answer = None
-        for event in withheld(alone._answered(request), lambda: self.bank.marks(asked, request.vector)):
-            if isinstance(event, Answer):
-                answer = event
-        if answer is None:
+        answers = [event for event in alone._answered(request) if isinstance(event, Answer)]
+        if not answers:
             return Prepared(request.trace)
+        (answer,) = answers
         at_once = answer.quoted or answer.origin == "rule"
         prepared = Prepared(request.trace, answer.abstained, at_once, answer.marked_wrong)
         return prepared if answer.found else None
@@ -223,7 +221,8 @@ class Assistant:
 
     def _writer(self, request: Request, server: Server | None = None) -> Writer:
         server = server or Server(self.public, request, self.tree, self.embedder)
-        return Writer(request, self.source, self.tree, self.embedder, server)
+        marks = cache(lambda: self.bank.marks(request.query, request.vector))
+        return Writer(request, self.source, self.tree, self.embedder, server, marks)
 
     def _request(self, question: str, options: Options, conversation: int | None) -> Request:
         has_server = self.public is not None and options.public
@@ -248,10 +247,13 @@ class Assistant:
     def _ended(self, request: Request, state: State, writer: Writer) -> Events:
         """Yield the answer, then update the learned estimates, and keep the answer if it may be served again."""
         assert state.concluded
-        concluded, answer = state.concluded, state.concluded.answer
+        concluded, answer, kept = state.concluded, state.concluded.answer, state.kept and state.kept.serving
+        is_new = not (kept or answer.abstained or answer.origin == "rule")  # none of the others is marked
+        if is_new and is_wrong(answer.text, answer.written_by, writer.marks()):
+            answer = unanswered(answer)
         yield conclusion.in_english(request.query.text, answer)
-        if state.kept and state.kept.serving:
-            self.bank.served(state.kept.serving, request.query, request.vector, request.trace.elapsed_ms())
+        if kept:
+            self.bank.served(kept, request.query, request.vector, request.trace.elapsed_ms())
             return
         writer.settle(concluded)
         is_plain = request.search_query == request.query and concluded.action.kind not in ("together", "quote")
@@ -269,8 +271,8 @@ class Assistant:
         rounds: list[LookedUp] = []
         answer: Answer | None = None
         try:
-            with closing(withheld(events, lambda: self.bank.marks(request.query, request.vector))) as shown:
-                for event in shown:
+            with closing(events):
+                for event in events:
                     if isinstance(event, Wrote):
                         said.append(event.text)
                     elif isinstance(event, LookedUp):

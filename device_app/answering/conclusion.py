@@ -101,8 +101,11 @@ def quoted(quote: Quoted, action: Action, trace: Trace) -> Answer:
 
 
 def in_english(question: str, answer: Answer) -> Answer:
-    """Return an abstention with a sentence that questions are read in English, if this one is in another language."""
-    if not answer.abstained or answer.model_only or not (language := other_language(question)):
+    """Return an abstention with a sentence that questions are read in English, if this one is in another language.
+
+    Any other answer is returned as it is, and so is the notice that stands for an answer marked as wrong.
+    """
+    if not answer.abstained or answer.marked_wrong or answer.model_only or not (language := other_language(question)):
         return answer
     return replace(answer, text=f"{answer.text} {NOT_ENGLISH.format(language)}")
 

@@ -3,18 +3,20 @@
 A model that reads one passage at a time gets passages in turn until one has the answer; others get all at once.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
 from device_app.answering.checking import Check, Written
 from device_app.answering.sources.source import Attempt, Pieces, TokenSource
+from device_app.cache.answers.wrong import may_become_wrong
 from device_app.inference.sureness import Sureness
 from device_app.question.abstention import shown
 from device_app.question.answer import Found, Wrote
 from shared.ending import Piece
 from shared.prompt import Prompt, is_not_found
 from shared.trace import Trace
+from storage.wrong_answers import Mark
 
 MOST_ATTEMPTS = 2
 """The most passages that are read one after the other by a model that reads one at a time."""
@@ -23,17 +25,21 @@ MOST_ATTEMPTS = 2
 @dataclass(slots=True)
 class Generation:
     """Generates one answer from `source`. With a `check`, no text is shown until the finished text has passed
-    it.
+    it. Nor is a text shown as long as it may still become an answer that is marked as wrong.
 
-    `keep` saves the attention states of a prompt in the engine before the next prompt replaces them. `has_shown`:
-    whether any text was shown already.
+    `keep` saves the attention states of a prompt in the engine before the next prompt replaces them. `marks` returns
+    the marks of wrong answers to the question; it is first called with the first text, as files that were read again
+    before invalidate their marks. `has_shown`: whether any text was shown already.
     """
 
     source: TokenSource
     trace: Trace
     keep: Callable[[Prompt | None], None]
+    marks: Callable[[], Sequence[Mark]]
     check: Check | None = None
     has_shown: bool = False
+    _text: str = ""
+    _held: str = ""
 
     def events(self, first: Attempt, others: Iterator[Attempt]) -> Generator[Found | Wrote, None, Written]:
         """Yield the text to show and any further passages read; return the first attempt that gives an answer.
@@ -70,9 +76,13 @@ class Generation:
                 if len(read := self.source.read(attempt.hits)) > len(known):
                     known = read
                     yield Found(known)
-                if not self.check:
+                if self.check:
+                    continue
+                self._text, self._held = self._text + text, self._held + text
+                if not may_become_wrong(self._text, self.marks()):
                     self.has_shown = True
-                    yield Wrote(text)
+                    yield Wrote(self._held)
+                    self._held = ""
 
     def _checked(self, check: Check, written: Written) -> Written:
         self.trace.first_token_ms = None  # nothing is shown yet

@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from device_app.cache.answers.bank import QABank
-from device_app.cache.answers.wrong import is_wrong, unanswered
 from device_app.question.answer import Answer
 from device_app.question.request import Request
 from device_app.question.typed import ReadWhileTyping
@@ -50,15 +49,13 @@ class Records:
             )
 
     def keep(self, request: Request, answer: Answer, newest: int, fingerprint: str) -> None:
-        """Keep the answer, or the fact that there is none; an answer marked wrong is kept as an abstention.
+        """Keep the answer, or the fact that there is none.
 
         `newest` is the id of the newest passage in the store before the retrieval. An answer from a server's passages
         is kept only if `public_days` is above 0.
         """
         if not self.bank.public_days and any(hit.side != "device" for hit in answer.hits):
             return
-        if is_wrong(answer.text, answer.written_by, self.bank.marks(request.query, request.vector)):
-            answer = unanswered(answer)
         self.bank.put(
             request.query,
             request.vector,

@@ -25,19 +25,24 @@ from shared.errors import EngineError, LinkError, NotWritable, StoreFull
 from shared.prompt import Exchange, Prompt
 from shared.public import hit as public_hit
 from shared.types import Hit
+from storage.wrong_answers import Mark
 
 Writes = Generator[Found | LookedUp | Wrote, None, Concluded]
 
 
 @dataclass(slots=True)
 class Writer:
-    """Writes the answer to one request. `source` waits for the model, which may still be loading."""
+    """Writes the answer to one request. `source` waits for the model, which may still be loading.
+
+    `marks` looks up the marks of wrong answers to the question, once.
+    """
 
     request: Request
     source: Callable[[], LocalSource]
     tree: QKVTree
     embedder: Embedder
     server: Server
+    marks: Callable[[], Sequence[Mark]]
     _loaded: LocalSource | None = None
 
     @property
@@ -101,7 +106,7 @@ class Writer:
             others = self._others(near)
         check = self._check(near, state, action)
         try:
-            written = yield from Generation(tokens, trace, self.keep, check).events(attempt, others)
+            written = yield from Generation(tokens, trace, self.keep, self.marks, check).events(attempt, others)
         finally:
             server.close()
         text = replace(written, hits=tokens.used(written.hits))
@@ -119,7 +124,7 @@ class Writer:
         request, options = self.request, self.request.options
         tokens = Own(self.model, self.tree, options.sampling, options.max_tokens, request.trace)
         attempt = self.attempt_without_files()
-        written = yield from Generation(tokens, request.trace, self.keep).events(attempt, iter(()))
+        written = yield from Generation(tokens, request.trace, self.keep, self.marks).events(attempt, iter(()))
         answer = conclusion.from_model(written, self._info, request.trace)
         return Concluded(action, tokens.credited(answer, action))
 
@@ -133,7 +138,9 @@ class Writer:
         try:
             with self.server.race(trace) as race:
                 tokens = Raced(race)
-                written = yield from Generation(tokens, trace, self.keep).events(Attempt(None, ()), iter(()))
+                written = yield from Generation(tokens, trace, self.keep, self.marks).events(
+                    Attempt(None, ()), iter(())
+                )
         except LinkError as error:
             return Connection(is_up=False, why_not=str(error))
         self._loaded = self._loaded or self.source()  # the race has waited for the model
@@ -164,7 +171,7 @@ class Writer:
                     yield Found(hits)
                 tokens, written = Raced(race), None
                 if hits:
-                    generation = Generation(tokens, trace, self.keep)
+                    generation = Generation(tokens, trace, self.keep, self.marks)
                     written = yield from tokens.with_rounds(generation.events(Attempt(None, hits), iter(())))
             answer = conclusion.nothing_anywhere(trace)
             self._loaded = self._loaded or self.source()  # the race has waited for the model

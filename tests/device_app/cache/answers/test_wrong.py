@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,17 +14,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.answering.early import needs_model
-from device_app.cache.answers.wrong import MARKED, is_wrong, may_become_wrong, plain, withheld
+from device_app.answering.generation import Generation
+from device_app.answering.sources.source import Attempt, Pieces
+from device_app.answering.state import Action
+from device_app.cache.answers.bank import scope
+from device_app.cache.answers.wrong import MARKED, is_wrong, may_become_wrong, plain
 from device_app.commands import knowledge, marking
 from device_app.commands.history import forget
 from device_app.commands.knowledge import absolute
 from device_app.commands.turns import last
 from device_app.device import Device
-from device_app.question.answer import Answer, Event, Events, Wrote
+from device_app.english.query import Query
+from device_app.inference.sureness import Sureness
+from device_app.question.answer import Answer, Event, Found, Wrote
 from device_app.settings import Cache, Settings
 from models.fake import FakeEngine
+from shared.ending import Piece
 from shared.errors import NothingFound
 from shared.trace import Trace
+from shared.types import Hit
 from storage.wrong_answers import Mark
 from tests.device_app.cache.conftest import QUESTION, ask, device, entries, everything, made, one_question_a_passage
 
@@ -224,22 +233,47 @@ def test_what_becomes_wrong_was_held_back_all_the_while(text: str, marked: str) 
         assert all(may_become_wrong(text[:end], marks) for end in range(len(text) + 1))
 
 
-@given(st.lists(TEXTS, max_size=5), TEXTS, st.booleans())
-def test_of_a_marked_answer_nothing_is_shown_and_of_others_all(pieces: list[str], marked: str, same: bool) -> None:
-    text, marks = "".join(pieces), marks_of(marked, model="m" if same else "another")
-    answer = Answer(text.strip(), (), None, Trace(), "m")
+class Said:
+    """A token source that says these pieces."""
 
-    def stream() -> Events:
-        yield from map(Wrote, pieces)
-        yield answer
+    def __init__(self, pieces: list[str]) -> None:
+        self.pieces = pieces
 
-    *written, last = withheld(stream(), lambda: marks)
+    def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:
+        yield from (Piece(number, text) for number, text in enumerate(self.pieces))
+
+    def rewritten(self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None) -> None:
+        return None
+
+    def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        return hits
+
+    used = read
+
+    def credited(self, answer: Answer, action: Action) -> Answer:
+        return answer
+
+
+@given(st.lists(TEXTS, max_size=5), TEXTS)
+def test_of_a_marked_answer_nothing_is_shown_and_of_others_all(pieces: list[str], marked: str) -> None:
+    text, marks = "".join(pieces), marks_of(marked)
+    generation = Generation(Said(pieces), Trace(), lambda _: None, lambda: marks)
+    events = list(generation.events(Attempt(None, ()), iter(())))
+    shown = "".join(event.text for event in events if isinstance(event, Wrote))
+    if is_wrong(text.strip(), "m", marks):
+        assert (shown, generation.has_shown) == ("", False)
+    elif shown or not may_become_wrong(text, marks):
+        assert shown == (text if text.strip() else "")
+
+
+@pytest.mark.parametrize("marked", [f"{PETRA} And the saw.", ANTON])
+def test_the_beginning_of_a_marked_answer_is_another_answer(device: Device, marked: str) -> None:
+    (hit,) = ask(device, QUESTION).hits
+    device.qa_bank.wrong.mark(QUESTION, scope(Query(QUESTION)), marked, "fake fake", [hit.passage.id], [])
+    *written, last = [event for event in events(device) if not isinstance(event, Found)]
     assert isinstance(last, Answer)
-    shown = "".join(event.text for event in written if isinstance(event, Wrote))
-    if is_wrong(answer.text, "m", marks):
-        assert (shown, last.text, last.marked_wrong) == ("", MARKED, True)
-    else:
-        assert (shown, last) == (text, answer)
+    assert ("".join(event.text for event in written if isinstance(event, Wrote)).strip(), last.text) == (PETRA, PETRA)
+    assert (len(written) == 1) == marked.startswith(PETRA)  # held back to its end
 
 
 @pytest.mark.parametrize("other", ["Petra  has it", "petra has it!", "**Petra has it.**", "“Petra has it”\n"])
