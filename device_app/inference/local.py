@@ -57,19 +57,6 @@ class LocalSource(Prefilling):
         self.drafting.close()
         self.engine.close()
 
-    def count(self, prompt: Prompt) -> int:
-        """Return the number of tokens to prefill for the prompt; tokens shared by rows count once."""
-        parts = (prompt.head, *(part for passage in prompt.passages or ((),) for part in (passage, prompt.tail)))
-        return sum(len(self.tokens(part)) for part in parts)
-
-    def room(self, prompt: Prompt) -> int:
-        """Return how many answer tokens fit into each row (engine sequence) beside the prompt; 0 or less if the prompt
-        does not fit.
-        """
-        rows = max(len(prompt.passages), 1)
-        info = self.engine.info
-        return (info.context - self.count(prompt)) // rows if rows <= info.sequences else 0
-
     def stream(
         self,
         prompt: Prompt,

@@ -45,6 +45,19 @@ class Prefilling:
         """Return the token ids of the segments."""
         return [token for segment in segments for token in self.engine.tokenize(segment.text, special=segment.special)]
 
+    def count(self, prompt: Prompt) -> int:
+        """Return the number of tokens to prefill for the prompt; tokens shared by rows count once."""
+        parts = (prompt.head, *(part for passage in prompt.passages or ((),) for part in (passage, prompt.tail)))
+        return sum(len(self.tokens(part)) for part in parts)
+
+    def room(self, prompt: Prompt) -> int:
+        """Return how many answer tokens fit into each row (engine sequence) beside the prompt; 0 or less if the prompt
+        does not fit.
+        """
+        rows = max(len(prompt.passages), 1)
+        info = self.engine.info
+        return (info.context - self.count(prompt)) // rows if rows <= info.sequences else 0
+
     def paths(self, prompt: Prompt) -> list[list[Node]]:
         """Return each row's path in the tree of cached states: a node for the common beginning of all rows (the head),
         then one per passage.
