@@ -148,14 +148,14 @@ def written(
     text: Written,
     near: Sequence[Hit],
     info: EngineInfo,
-    embedder: Embedder | None,
+    embedder: Embedder,
     check: Check | None = None,
     *,
     is_strict: bool = True,
 ) -> Answer:
     """Return the answer that a model wrote, with its evidence; or an abstention, with the passages `near` the question.
 
-    Evidence is searched for if there is an `embedder`. With `is_strict`, "Yes" and "No" must be proven by a passage
+    Evidence is searched for if the options say so. With `is_strict`, "Yes" and "No" must be proven by a passage
     if nothing has checked them, and a passage that allows or forbids what is asked must not say the opposite. An answer
     of another kind than asked for is a guess. Raises NothingWritten.
     """
@@ -168,11 +168,11 @@ def written(
     subject = check.subject if check else Subject(request.query, [hit.passage for hit in near])
     is_contradicted = is_strict and subject.contradicts(said, [hit.passage for hit in hits])
     is_misfit = misfits(request.query.text, said)
-    if embedder:
+    if request.options.evidence:
         with trace.step("evidence"):
             carried = evidence.behind(subject, said, [hit.passage for hit in hits], embedder)
     whether = is_strict and bool(decision(said)) and asks_whether(request.query.text)
-    is_decided = carried.proof is not None or not whether or not embedder
+    is_decided = carried.proof is not None or not whether or not request.options.evidence
     if is_contradicted or is_misfit or not (check.is_sure(text) if check else carried.support != "none" and is_decided):
         answer = Answer(said, hits, None, trace, info.model)
         return unsupported(answer, nearest(hits, near))

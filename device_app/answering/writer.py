@@ -110,7 +110,7 @@ class Writer:
         finally:
             server.close()
         text = replace(written, hits=tokens.used(written.hits))
-        answer = conclusion.written(self.request, text, state.hits, self._info, self._proves, check)
+        answer = conclusion.written(self.request, text, state.hits, self._info, self.embedder, check)
         answer = tokens.credited(answer, action)
         return Concluded(action, answer, bool(self.request.ledger.egress.bytes), written.prompt)
 
@@ -177,7 +177,7 @@ class Writer:
             self._loaded = self._loaded or self.source()  # the race has waited for the model
             if written:
                 of_race, written = replace(self.request, trace=trace), replace(written, hits=tokens.used(written.hits))
-                answer = conclusion.written(of_race, written, hits, self._info, self._proves, is_strict=False)
+                answer = conclusion.written(of_race, written, hits, self._info, self.embedder, is_strict=False)
                 answer = tokens.credited(answer, action)
             self.server.public.learn(race, len(written.pieces) if written else 0, cut=answer.cut)
         except (EngineError, LinkError) as error:
@@ -208,10 +208,6 @@ class Writer:
     @property
     def _info(self) -> EngineInfo:
         return self.model.engine.info
-
-    @property
-    def _proves(self) -> Embedder | None:
-        return self.embedder if self.request.options.evidence else None
 
     def _first(self, state: State) -> Sequence[Hit]:
         """Return the passages for the first prompt."""
