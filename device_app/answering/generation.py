@@ -70,12 +70,12 @@ class Generation:
         return Written(pieces, attempt.hits, sureness, attempt.prompt)
 
     def _shown(self, attempt: Attempt, stream: Pieces, pieces: list[Piece]) -> Generator[Found | Wrote]:
-        known = attempt.hits
+        known = 0
         with closing(stream):
             for text in shown(stream, pieces):
-                if len(read := self.source.read(attempt.hits)) > len(known):
-                    known = read
-                    yield Found(known)
+                if len(further := self.source.further) > known:
+                    known = len(further)
+                    yield Found([*attempt.hits, *further])
                 if self.check:
                     continue
                 self._text, self._held = self._text + text, self._held + text
@@ -90,7 +90,7 @@ class Generation:
             return written
         with self.trace.step("check"):
             self.keep(written.prompt)
-            read = self.source.read(written.hits)
-            surest = check.surest(replace(written, hits=read, prompt=None))
+            further = self.source.further
+            surest = check.surest(replace(written, hits=[*written.hits, *further], prompt=None))
         # Whether the server's passages are sources is known later: once a token was drawn from one.
-        return replace(surest, hits=written.hits) if len(read) > len(written.hits) else surest
+        return replace(surest, hits=written.hits) if further else surest

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from device_app.answering.planner import clause
-from device_app.answering.sources.own import Own, similarities
+from device_app.answering.sources.own import Own
 from device_app.answering.sources.source import Attempt, Pieces
 from device_app.answering.state import Action
 from device_app.companion.dispatch.aggregation_choice import AggregationChoice
@@ -35,7 +35,7 @@ class Joint:
         own = self._own
         if own.weighing and (weights := own.weighing.weights(attempt, own.source)):
             self._aggregated.follow(weights)
-        return joint_pieces(self._aggregated, attempt.prompt, similarities(attempt), own.room(attempt))
+        return joint_pieces(self._aggregated, attempt.prompt, attempt.similarities, own.room(attempt))
 
     def rewritten(
         self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None
@@ -50,9 +50,10 @@ class Joint:
         self._own.trace.begin_again()
         return 0, self._own.stream(attempt, sureness)
 
-    def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the given passages of the files, followed by those that the server retrieved."""
-        return [*hits, *map(public_hit, () if self._is_given_up else self._aggregated.report.passages)]
+    @property
+    def further(self) -> Sequence[Hit]:
+        """The passages that the server retrieved; none if this device writes the answer again."""
+        return list(map(public_hit, () if self._is_given_up else self._aggregated.report.passages))
 
     def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the attempt's passages, and those of the server that a token was drawn from."""

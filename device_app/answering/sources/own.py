@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 from device_app.answering.planner import OWN
 from device_app.answering.sources.source import Attempt, Pieces
@@ -45,8 +45,8 @@ class Weighing:
         if not hits or len(hits) < len(attempt.prompt.passages):
             return None
         passages = [embedded_text(hit.passage.title, hit.passage.text) for hit in hits]
-        near = similarities(attempt)
-        return FollowingWeights(self.embedder, source.engine.detokenize, self.question, passages, near, self.every)
+        near, detokenize = attempt.similarities, source.engine.detokenize
+        return FollowingWeights(self.embedder, detokenize, self.question, passages, near, self.every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class Own:
     max_tokens: int
     trace: Trace
     weighing: Weighing | None = None
+    further: ClassVar[Sequence[Hit]] = ()  # none are read while writing
 
     def room(self, attempt: Attempt) -> int:
         """Return the most tokens that the answer may have."""
@@ -80,7 +81,7 @@ class Own:
                 attempt.prompt,
                 self.sampling,
                 max_tokens=self.room(attempt),
-                similarities=similarities(attempt),
+                similarities=attempt.similarities,
                 relevance=relevance(attempt.hits),
                 trace=self.trace,
                 tree=self.tree,
@@ -98,11 +99,9 @@ class Own:
         """Return None: no other side can rewrite the answer."""
         return None
 
-    def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the passages unchanged: none are added while writing."""
+    def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return the attempt's passages."""
         return hits
-
-    used = read
 
     def credited(self, answer: Answer, action: Action) -> Answer:
         """Return the answer with the reasons why it was written in this way."""
@@ -124,9 +123,3 @@ class Fetched(Own):
             else FULL
         )
         return replace(answer, decided=(*action.reasons, read))
-
-
-def similarities(attempt: Attempt) -> list[float]:
-    """Return the similarity of each row's passage to the question; 1 for the only row of a prompt without passages."""
-    assert attempt.prompt
-    return [hit.similarity for hit in attempt.hits][: len(attempt.prompt.passages)] or [1.0]

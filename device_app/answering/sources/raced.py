@@ -46,13 +46,14 @@ class Raced:
             return None
         return begin, _ended(self._race.rewritten(pieces[:begin]))
 
-    def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the attempt's passages and those that the server retrieved while it wrote the answer."""
-        return [*hits, *map(public_hit, self._race.rounds.further)]
+    @property
+    def further(self) -> Sequence[Hit]:
+        """The passages that the server retrieved while it wrote the answer."""
+        return list(map(public_hit, self._race.rounds.further))
 
     def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the attempt's passages and, if the server wrote the answer, those that it retrieved meanwhile."""
-        return hits if self._race.report.origin == "device" else self.read(hits)
+        return hits if self._race.report.origin == "device" else [*hits, *self.further]
 
     def with_rounds(self, events: Generator[Event, None, Result]) -> Generator[Event | LookedUp, None, Result]:
         """Yield the events, each preceded by the server's rounds of retrieval since the previous event."""

@@ -21,6 +21,12 @@ class Attempt:
     prompt: Prompt | None
     hits: Sequence[Hit]
 
+    @property
+    def similarities(self) -> list[float]:
+        """The similarity of each row's passage to the question; 1 for the only row of a prompt without passages."""
+        rows = len(self.prompt.passages) if self.prompt else 0
+        return [hit.similarity for hit in self.hits[:rows]] or [1.0]
+
 
 class TokenSource(Protocol):
     """A writer of one answer, token by token."""
@@ -41,8 +47,9 @@ class TokenSource(Protocol):
         """
         ...
 
-    def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return all passages read so far: `hits`, which are the attempt's, and any others."""
+    @property
+    def further(self) -> Sequence[Hit]:
+        """The passages read so far besides those of the attempt."""
         ...
 
     def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:

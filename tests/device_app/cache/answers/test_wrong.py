@@ -238,6 +238,7 @@ class Said:
 
     def __init__(self, pieces: list[str]) -> None:
         self.pieces = pieces
+        self.further: Sequence[Hit] = ()
 
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:
         yield from (Piece(number, text) for number, text in enumerate(self.pieces))
@@ -245,10 +246,8 @@ class Said:
     def rewritten(self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None) -> None:
         return None
 
-    def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+    def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         return hits
-
-    used = read
 
     def credited(self, answer: Answer, action: Action) -> Answer:
         return answer
