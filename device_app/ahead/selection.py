@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from device_app.ahead import predictor, usefulness
 from device_app.ahead.usefulness import Tally
-from device_app.answering import quoting
 from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import QABank
 from device_app.english import query
 from device_app.english.first_person import in_first_person
 from device_app.everyday.rule import Asked
 from device_app.question.options import Options
+from device_app.question.request import search_query_of
 from shared.errors import UsageError
 from storage.vectors import Vectors
 
@@ -61,5 +61,5 @@ class Selection:
             asked = query.parse(question, now.date())
         except UsageError:  # an invalid filter in the question: it cannot be asked
             return False
-        is_quoted = quoting.search_query(asked, self.options) != asked
+        is_quoted = search_query_of(asked, self.options) != asked
         return not is_quoted and self.assistant.everyday.answer(Asked(asked, now)) is None

@@ -12,8 +12,8 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from device_app.ahead.typing import RANKED, Ranking, ReadQuestion
-from device_app.answering import quoting
 from device_app.english import query
+from device_app.question.request import search_query_of
 from models.interruptible import interruptible
 from shared import prompt as prompts
 from shared.errors import GaveWay, NotWritable, StoreError, UsageError
@@ -63,7 +63,7 @@ def nearest(device: Device, text: str) -> Ranking:
         asked = query.parse(text, date.today())
     except UsageError:
         return ()
-    if quoting.search_query(asked, options) != asked:
+    if search_query_of(asked, options) != asked:
         return ()
     (vector,) = device.embedder.embed([asked.text])
     if device.qa_bank.may_serve(asked, vector):

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache, partial
 from typing import Any
 
-from device_app.answering import conclusion, quoting
+from device_app.answering import conclusion
 from device_app.answering.facts import Facts
 from device_app.answering.planner import plan
 from device_app.answering.records import Records
@@ -26,7 +26,7 @@ from device_app.knowledge.freshness import Freshness
 from device_app.knowledge.retriever import Retriever
 from device_app.question.answer import Answer, Event, Events, Found, LookedUp, Wrote, own_sources
 from device_app.question.options import Options
-from device_app.question.request import Prepared, Request
+from device_app.question.request import Prepared, Request, search_query_of
 from device_app.question.typed import ReadWhileTyping
 from models.engine import Embedder
 from shared import prompt as prompts
@@ -129,7 +129,7 @@ class Assistant:
         is queued for its answer. If the files would be quoted, no model runs. Raises the errors of `ask`.
         """
         alone = replace(self, public=None, freshness=None)
-        search_query = quoting.search_query(asked, options)
+        search_query = search_query_of(asked, options)
         fresh, embed = replace(options, fresh=True), self._facts.embedded(asked)
         request = Request(asked, search_query, embed, fresh, origin=origin, decode=decode)
         answers = [event for event in alone._answered(request) if isinstance(event, Answer)]
@@ -184,7 +184,7 @@ class Assistant:
 
     def missing(self, asked: Query, options: Options) -> int:
         """Return about how many bytes of attention states the question's first prompt would add to the tree."""
-        search_query = quoting.search_query(asked, options)
+        search_query = search_query_of(asked, options)
         hits = self.retriever.search(search_query, options.plan.passages, options.relevance)
         if not hits:
             return 0

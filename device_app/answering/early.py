@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from device_app.english import discourse, intents, outcomes, query
+from device_app.english import intents, query
 from device_app.english.following import is_follow_up
 from device_app.everyday.rule import Asked, local_now
+from device_app.question.request import quotable_subject
 from shared.errors import UsageError
 from storage.qa_entries import QAEntries
 from storage.wrong_answers import WrongAnswers
@@ -59,7 +60,6 @@ def needs_model(device: Device, question: str, *, fresh: bool) -> bool:
     """
     if intents.needs_no_file(question):
         return device.public is not None or not device.options().unsuited
-    is_quotable = discourse.subject(question) or outcomes.asked_for(question)
-    if is_quotable and device.options().plan.summaries == "quoted":
+    if quotable_subject(query.Query(question)) and device.options().plan.summaries == "quoted":
         return False
     return fresh or not QAEntries(device.database).answers(" ".join(question.split()))

@@ -26,7 +26,7 @@ from device_app.knowledge.thread import thread
 from device_app.question.abstention import NEAREST_SHOWN
 from device_app.question.answer import own_sources
 from device_app.question.options import Options
-from device_app.question.request import Request
+from device_app.question.request import Request, search_query_of
 from shared.prompt import Exchange
 from shared.trace import Trace
 from shared.types import Hit
@@ -175,7 +175,7 @@ class Facts:
     def _thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
         """Return the earlier exchanges of a follow-up question, none for other questions, and the search query."""
         if conversation is None or not is_follow_up(asked):
-            return [], quoting.search_query(asked, options)
+            return [], search_query_of(asked, options)
         return thread(asked, self.conversations.turns(conversation), self.clock().date())
 
     def _names_known(self, asked: Query) -> str:

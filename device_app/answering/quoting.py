@@ -19,7 +19,6 @@ from device_app.knowledge import corrections, minutes, quotes
 from device_app.knowledge.known_people import KnownPeople
 from device_app.knowledge.quotes import Quote
 from device_app.knowledge.retriever import Retriever
-from device_app.question.options import Options
 from device_app.question.request import Request
 from models.engine import Embedder
 from shared.types import Hit, StoredPassage
@@ -54,18 +53,6 @@ class Quoted:
     text: str
     hits: Sequence[Hit]
     why: str = ""
-
-
-def search_query(asked: Query, options: Options) -> Query:
-    """Return the query for retrieval: the question's subject if the files are to be quoted, else the question."""
-    if options.plan.summaries != "quoted":
-        return asked
-    if request := outcomes.asked_for(asked.text):
-        return replace(asked, text=request.meeting)
-    if said := discourse.said_by(asked.text):
-        return replace(asked, text=said.query, days=())  # a day that was spoken about is not when that was
-    about = discourse.subject(asked.text)
-    return replace(asked, text=about) if about else asked
 
 
 def chosen(request: Request, near: Sequence[Hit], retriever: Retriever, today: date) -> Quoted | None:

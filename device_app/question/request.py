@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from device_app.english import discourse, outcomes
 from device_app.question.answer import Ledger
 from device_app.question.files import Looked
 from device_app.question.typed import ReadWhileTyping
@@ -88,6 +89,21 @@ class Request:
     def may_fetch(self) -> bool:
         """Whether a server may be asked, unrequested, for information that the files lack."""
         return self.has_server and self.options.reach != "asked"
+
+
+def quotable_subject(asked: Query) -> Query | None:
+    """Return the query for the subject of a question that the files can be quoted for; None for any other question."""
+    if meeting := outcomes.asked_for(asked.text):
+        return replace(asked, text=meeting.meeting)
+    if said := discourse.said_by(asked.text):
+        return replace(asked, text=said.query, days=())  # a day that was spoken about is not when that was
+    about = discourse.subject(asked.text)
+    return replace(asked, text=about) if about else None
+
+
+def search_query_of(asked: Query, options: Options) -> Query:
+    """Return the query for retrieval: the question's subject if the files are to be quoted, else the question."""
+    return (options.plan.summaries == "quoted" and quotable_subject(asked)) or asked
 
 
 @dataclass(frozen=True, slots=True)

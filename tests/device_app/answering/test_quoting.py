@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from device_app.answering.assistant import Assistant
+from device_app.answering.early import needs_model
 from device_app.answering.planner import NO_SERVER
 from device_app.answering.quoting import CORRECTED
 from device_app.answering.state import Action
@@ -15,10 +16,13 @@ from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.known_people import known_people
 from device_app.question.answer import APART, Answer, Found, Wrote
+from device_app.settings import Settings
 from models.fake import FakeEmbedder
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
+from storage.paths import HOME_VARIABLE, Paths
 from tests.device_app.conftest import answered, assistant, options
+from tests.devices import fake_device
 
 DAY = date(2026, 3, 1)
 ASKED = "What was said about the leaking roof?"
@@ -352,3 +356,14 @@ def test_a_reply_that_moves_an_appointment_is_quoted_with_what_it_moves(database
         "Before, on 5 March 2026: “Anna: Dinner Friday at 7?” [1]"
     )
     assert len(answer.hits) == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Summarize the party", "What was decided at the board meeting?", "What did Anna text me about the party?"],
+)
+def test_a_question_that_the_files_are_quoted_for_needs_no_model(tmp_path: Path, question: str) -> None:
+    settings = Settings(answer=replace(Settings().answer, summaries="quoted"))
+    with fake_device(Paths.locate({HOME_VARIABLE: str(tmp_path)}), settings) as device:
+        assert not needs_model(device, question, fresh=True)
+        assert needs_model(device, "When is the party?", fresh=True)
