@@ -7,7 +7,7 @@ end answers by the same rules, so that one can continue the other's.
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 # A sentence keeps the white space before it, as a line break marks the start of a line. The full stop of a list item's
@@ -78,7 +78,7 @@ def spelled(
         yield rest
 
 
-def ended(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def ended(pieces: Iterable[Piece]) -> Generator[Piece, None, None]:
     """Yield the pieces up to the point where the answer repeats itself or the user's turn begins."""
     ending = Ending()
     for piece in pieces:

@@ -1,6 +1,6 @@
 """An answer from a server's passages alone, written by the side that a race chooses."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TypeVar
@@ -30,7 +30,7 @@ class Raced:
 
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:  # noqa: ARG002  (the race has its prompt)
         """Yield the pieces of the race's answer."""
-        return _ended(self._race.pieces())
+        return ended(self._race.pieces())
 
     def rewritten(
         self,
@@ -44,7 +44,7 @@ class Raced:
         begin = self._race.by_server
         if begin is None or visible("".join(piece.text for piece in pieces[begin:])):
             return None
-        return begin, _ended(self._race.rewritten(pieces[:begin]))
+        return begin, ended(self._race.rewritten(pieces[:begin]))
 
     @property
     def further(self) -> Sequence[Hit]:
@@ -77,7 +77,3 @@ class Raced:
         return replace(
             answer, model=report.model, model_hash="", written=report.origin, decided=decided, dispatch=report.basis
         )
-
-
-def _ended(pieces: Iterator[Piece]) -> Pieces:
-    yield from ended(pieces)
