@@ -201,10 +201,7 @@ def _ask_of_event(slots: Sequence[Slot], kinds: set[str], window: Window | None,
     is_whether, is_on = slots[0].kind == "whether", slots[-1].text in _HAPPENING
     is_on = is_on or (slots[-1].text == "on" and any(slot.text == "still" for slot in slots))
     readings: tuple[tuple[object, Ask | None], ...] = (
-        (
-            "changed" in kinds,
-            ("about" if window else "when") if is_whether else None,
-        ),  # never "yes": what is cancelled?
+        ("changed" in kinds, ("about" if window else "when") if is_whether else None),  # no "yes": which is cancelled?
         (is_whether and is_on and window is None, "when"),
         ("many" in kinds, "count" if window and kinds & {"things", "meetings"} else None),
         (kinds & {"full", "busy"} or (window is None and "where" in kinds), None),
