@@ -1,7 +1,7 @@
 """Answers who has a thing that was lent, by what a message says: "Tom, I have your drill" means its speaker, not Tom.
 
-It answers only from sentences that say it plainly, and steps aside where a later line may say that the thing was passed
-on, was lost, or came back.
+It answers only from sentences that say it plainly on a known day, and steps aside where a later line may say that the
+thing was passed on, was lost, or came back.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class Holders:
         said = [each for line in lines for each in self._of_line(line, question)]
         if not said or self._may_have_moved(said[-1].line, lines, question):
             return None
+        if any(not each.line.passage.date for each in said):
+            return None  # how long ago it was said is not known
         newest = {each.holder: each for each in said}
-        if any(not each.line.passage.date for each in newest.values()) and len(newest) > 1:
-            return None  # which of them is the newer is not known
         return _answer(question, sorted(newest.values(), key=lambda each: each.line.at, reverse=True)[:_MOST_SHOWN])
 
     def _lines(self, question: HoldingQuestion, asked: Asked) -> Iterator[_Line]:
@@ -163,7 +163,8 @@ def _answer(question: HoldingQuestion, said: Sequence[_Said]) -> Ruled:
     parts, items = [], []
     for number, each in enumerate(said, 1):
         line, passage = each.line, each.line.passage
-        day = moment(passage.date[:10]) if passage.date else "on a day that is not known"
+        assert passage.date  # as `answer` sees to
+        day = moment(passage.date[:10])
         text = line.text if len(line.text) <= _MOST_QUOTED else f"{line.text[:_MOST_QUOTED]}…"
         speaker = f"{safe_line(shown(line.speaker))}: " if line.speaker else ""
         before = "" if number == 1 else "Before: "

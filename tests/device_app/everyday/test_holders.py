@@ -94,6 +94,14 @@ def test_steps_aside(ask: Ask, question: str) -> None:
     assert ask(question) is None
 
 
+def test_a_note_without_a_day_is_left_to_the_model(tmp_path: Path) -> None:
+    (tmp_path / "lent.md").write_text("# Lent\n\nPetra has borrowed the blue drill.\n")
+    database = Database(tmp_path / "jackdaw.db")
+    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([tmp_path / "lent.md"])
+    rule = Holders(KnowledgeStore(database), known_people(database))
+    assert rule.answer(Asked(query.parse("Who has borrowed the blue drill?", NOW.date()), NOW)) is None
+
+
 def test_a_question_names_a_thing_and_its_owner() -> None:
     assert read("Who has my blue drill at the moment?") == HoldingQuestion("blue drill", "me")
     assert read("who still has Tilly's drill?") == HoldingQuestion("drill", "tilly")
