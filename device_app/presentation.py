@@ -37,6 +37,7 @@ KINDS_READ: dict[str, tuple[str, ...]] = {
     "tables": ("csv", "xlsx", "ods"),
     "mails": ("eml", "mbox", "Maildir"),
     "calendars": ("ics",),
+    "contacts": ("vcf",),
     "exported chats": ("txt", "md", "json", "jsonl"),
 }
 """The kinds of files that are read, each with its suffixes, for somebody whose folder has none of them."""

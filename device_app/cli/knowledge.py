@@ -56,7 +56,7 @@ _WAITS = "Another process is reading files; waiting for it to finish."
 @yes_option
 def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     """Read files and folders: txt, md, org, html, pdf, docx, odt, rtf, epub, pptx, odp, xlsx, ods, csv, eml, mbox,
-    Maildir, ics, and chats as txt, md, json and jsonl.
+    Maildir, ics, vcf, and chats as txt, md, json and jsonl.
 
     Only new and changed files are read; deleted files are forgotten. Folders are remembered: without PATH, remembered
     folders are brought up to date. The password of an encrypted PDF is asked for, or taken from JACKDAW_PDF_PASSWORD,

@@ -44,6 +44,11 @@ def searched(passage: StoredPassage) -> str:
 
 def plain(text: str) -> str:
     """Return the text in lower case and without accents, as the keyword index compares it."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
-    return text.lower()
+    return without_accents(text).lower()
+
+
+def without_accents(text: str) -> str:
+    """Return the text without the accents of its letters."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))

@@ -12,6 +12,7 @@ from device_app.english import naming, persons, speech
 from device_app.english.contacts import MAIL, PHONE, entry
 from device_app.english.persons import PersonQuestion
 from device_app.english.stop_words import STOP_WORDS
+from device_app.english.terms import without_accents
 from device_app.everyday.kinds import counted_kind
 from device_app.everyday.rule import Asked, Item, Ruled
 from device_app.everyday.showing import noted
@@ -45,6 +46,7 @@ _PAST: Final = r"\b(?:not (?!before|after|between|on|at|in )|no longer|never|wro
 """Matches words that say that a number is no longer the person's, or never was."""
 
 _FULL_NAME: Final = r"\b(?:[A-Z]\w+|Dr\.?|Mr\.?|Mrs\.?|Ms\.?) [A-Z]\w+"
+_SURNAME: Final = r"(?-i:(?: [A-Z][\w-]+){0,2})"
 _NEAR_NUMBER: Final = 60
 """The most characters between a name and the number that is said to be the person's."""
 
@@ -255,7 +257,7 @@ def _says_birthday(line: str, words: Sequence[str]) -> bool:
 
     "Anna: Tom's birthday is on 3 May" has Tom's birthday, not Anna's.
     """
-    name = rf"\b{_name(words)}\b(?:['’]s?(?!\w))?"
+    name = rf"\b{_name(words)}\b{_SURNAME}(?:['’]s?(?!\w))?"
     behind = rf"{name}{_NEARER}\b(?:birthday|born)\b{_NEAR}\b(?:{_DATE})"
     before = rf"^\W*(?:{_DATE})\w*(?:,? \d{{4}})?\W+{name}\W+birthday\b"
     return re.search(rf"{behind}|{before}", line, re.IGNORECASE) is not None
@@ -267,11 +269,13 @@ def _score(line: str, words: Sequence[str], question: PersonQuestion, passage: S
     if not set(words) <= set(held):
         return 0
     if question.ask == "birthday":
-        return 2 if _says_birthday(line, words) else 0
+        return 2 if _says_birthday(without_accents(line), words) else 0
     if question.ask != "who":
         patterns = {"phone": (PHONE,), "mail": (MAIL,)}.get(question.ask, (PHONE, MAIL))
         return 2 if any(pattern.search(line) for pattern in patterns) else 0
     if len(held) < _LEAST_WORDS:
         return 0
-    describes = any(re.search(pattern.format(name=_name(words)), line, re.IGNORECASE) for pattern in _DESCRIBES)
+    describes = any(
+        re.search(pattern.format(name=_name(words)), without_accents(line), re.IGNORECASE) for pattern in _DESCRIBES
+    )
     return 1 + _DESCRIBING * describes + (passage.kind in ("note", "table", "data"))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 ADD: Final = (
     "To let me read a file or a folder: `jackdaw add FOLDER`, or `/add` in the app. I read notes, mails (eml, mbox, "
-    "Maildir), calendars (ics), chats, PDFs, Office documents, tables and web pages, and never change them. Folders "
-    "that were added once are kept up to date."
+    "Maildir), calendars (ics), contacts (vcf), chats, PDFs, Office documents, tables and web pages, and never change "
+    "them. Folders that were added once are kept up to date."
 )
 PRIVATE: Final = (
     "No: your files and their names stay on this device. A question leaves it only if you have connected a companion "

@@ -50,6 +50,8 @@ READERS = {
     ".jsonl": ("records", "read_jsonl"),
     ".ndjson": ("records", "read_jsonl"),
     ".ics": ("calendars", "read_ics"),
+    ".vcf": ("contacts", "read_vcf"),
+    ".vcard": ("contacts", "read_vcf"),
 }
 """The reader of each suffix, as its module and function.
 

@@ -202,7 +202,7 @@ def test_a_folder_without_files_teaches_what_is_read_and_what_to_do_next(jackdaw
 
 def test_all_kinds_of_files_that_are_read_are_named() -> None:
     named = {suffix for suffixes in KINDS_READ.values() for suffix in suffixes} - {"Maildir"}
-    other_names = {"text", "markdown", "htm", "xhtml", "mbx", "tsv", "ndjson", "xlsm"}
+    other_names = {"text", "markdown", "htm", "xhtml", "mbx", "tsv", "ndjson", "xlsm", "vcard"}
     assert {suffix.removeprefix(".") for suffix in READERS} - other_names == named
 
 

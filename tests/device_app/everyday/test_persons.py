@@ -31,7 +31,8 @@ If the pump fails, call 555 0101 and ask for Mira, or 555 0102 at night.
 
 Vida says that Ivo's number is 555 0103.
 """
-BIRTHDAYS = "Bruno Kos, birthday on 3 May\n\nAnna: Tom's birthday is on 4 May\n\n5 May 1980: Lena's birthday\n"
+BIRTHDAYS = "Jože Žnidar's birthday is on 7 May\n\n"
+BIRTHDAYS += "Bruno Kos, birthday on 3 May\n\nAnna: Tom's birthday is on 4 May\n\n5 May 1980: Lena's birthday\n"
 
 
 @pytest.mark.parametrize("question", ANSWERS)
@@ -58,6 +59,8 @@ def test_answers(ask: Ask, question: str) -> None:
         ("when is Bruno's birthday", ["Bruno Kos, birthday on 3 May"]),
         ("when is Katja's birthday", []),
         ("when is Anna's birthday", []),
+        ("when is Joze's birthday", ["Jože Žnidar's birthday is on 7 May"]),
+        ("when is Jože Žnidar's birthday", ["Jože Žnidar's birthday is on 7 May"]),
         ("when is Tom's birthday", ["Tom's birthday is on 4 May"]),
         ("when is Lena's birthday", ["5 May 1980: Lena's birthday"]),
         ("who is Katja Sirk and what's her number", ["Katja Sirk, plumber: 555 0126"]),

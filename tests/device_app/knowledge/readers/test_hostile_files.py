@@ -42,6 +42,8 @@ VALID = {
     ".jsonl": b'{"from": "A", "subject": "s", "body": "b", "date": 1773482400}\n{"a": {"b": [1, null]}}\n',
     ".ics": b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\nDTSTART;TZID=Europe/Rome:20260314T100000\r\nDURATION:PT1H\r\n"
     b"RRULE:FREQ=WEEKLY;BYDAY=-1TU;UNTIL=20260601\r\nATTENDEE;CN=A:mailto:a@x\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+    ".vcf": b'BEGIN:VCARD\nVERSION:2.1\nN:B;A;;;\nTEL;CELL;X="a:b":1234\nitem1.ADR;TYPE=home:;;a\\,b\n c;;\n'
+    b"NOTE;ENCODING=QUOTED-PRINTABLE;CHARSET=latin1:=C3=\n=A9\nBDAY:19800712\nEND:VCARD\nBEGIN:VCARD\nFN:A\n",
     ".pdf": b"%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\n"
     b"endobj\n3 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</Font<</F<</Type/Font"
     b"/Subtype/Type1/BaseFont/Helvetica>>>>>>>>\nendobj\n4 0 obj\n<</Length 30>>\nstream\nBT /F 1 Tf (Hello) Tj ET\n"
