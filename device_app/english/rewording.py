@@ -124,6 +124,18 @@ _CLAUSES: Final = tuple(
 """Turn a clause into a question: "if there's a mail from Anna", "whether I am free"."""
 
 
+_MEETS: Final = re.compile(
+    r"(?:(?:can|could|may|might|shall|should) (?:i|we)|(?:do|would|will) (?:i|we) have (?:the |any )?time|"
+    r"is there (?:any )?time) (?:to |for )?"
+    r"(?:(?:see|meet(?: up)?(?: with)?|visit|invite|catch up with|get together with|fit in|"
+    r"have (?:lunch|dinner|breakfast|supper|tea|(?:a )?(?:coffee|drink|beer)) with) )?"
+    r"(?P<who>[^\W\d_][\w'’-]*(?: [^\W\d_][\w'’-]*)??) "
+    r"(?P<when>(?:(?:on|this|next|in the|at) \S|(?:today|tonight|tomorrow|\w+day|later)\b).*)",
+    re.IGNORECASE,
+)
+"""Matches a question whether there is time for somebody: "can we see Petra on Friday?" depends on the own calendar."""
+
+
 def plain(question: str, is_name: Callable[[str], bool]) -> str:
     """Return the question put more plainly; unchanged if it is plain, or quotes words, which must stay as they are.
 
@@ -132,6 +144,8 @@ def plain(question: str, is_name: Callable[[str], bool]) -> str:
     if len(question) > _MOST_CHARACTERS or _QUOTES.search(question):
         return question
     asked = bare(question)
+    if (meets := _MEETS.fullmatch(asked)) and all(is_name(word) for word in meets["who"].lower().split()):
+        return f"am i free {meets['when']}"
     text = _in_whole_words(_OWNER.sub(lambda match: _owned(match, is_name), asked))
     text = _without_frame(text)
     text = _in_order(text)

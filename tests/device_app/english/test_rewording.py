@@ -35,6 +35,10 @@ PLAIN = {
     "a mail from toni, i think it was in may": "a mail from toni, in may",
     # Names without the apostrophe of their genitive; Jonas is a name.
     "hrovats number": "hrovat's number",
+    # Time for somebody.
+    "can we see Katja on Friday?": "am i free on Friday",
+    "could I meet up with Zoran Hrovat tomorrow evening": "am i free tomorrow evening",
+    "do we have time for Katja next Monday?": "am i free next Monday",
     "mums birthday": "mum's birthday",
     "jonas mails": "jonas mails",
     "cats food": "cats food",
@@ -109,3 +113,10 @@ def test_other_questions_stay_as_they_are(question: str) -> None:
 @given(st.text(max_size=250))
 def test_any_text_is_accepted(text: str) -> None:
     assert isinstance(plain(text, NAMES.__contains__), str)
+
+
+@pytest.mark.parametrize(
+    "question", ["can we see the results on Friday?", "can we visit the shop on Friday?", "can I see Katja"]
+)
+def test_only_time_for_somebody_depends_on_the_calendar(question: str) -> None:
+    assert "free" not in plain(question, NAMES.__contains__)
