@@ -5,6 +5,7 @@ A time without "am" and "pm" may be either: "at 4" is 04:00 or 16:00. A bare hou
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from device_app.english import dates
@@ -42,6 +43,8 @@ _NAMED: Final = {"noon": 720, "midday": 720, "midnight": 0}
 _PARTS: Final = {"half past": 30, "quarter past": 15, "quarter to": -15}
 _STARTS: Final = re.compile(r"\b(?:start|begin|began|meet|o'?clock|instead|earlier|later)")
 _DAY: Final = 24 * 60
+_KEPT: Final = 4096
+"""The number of texts whose times are kept, as the same ones are compared with many events."""
 
 
 def in_full(text: str) -> str:
@@ -49,9 +52,10 @@ def in_full(text: str) -> str:
     return _SHORT.sub(lambda match: _SHORT_DAYS.get(match["day"] or "") or _ENDS[match["end"]], text)
 
 
-def named(text: str) -> list[frozenset[int]]:
+@lru_cache(_KEPT)
+def named(text: str) -> tuple[frozenset[int], ...]:
     """Return the times that a text in lower case names, in order; each as the minutes of the day that it may mean."""
-    return [minutes for _, _, minutes in _mentions(text)]
+    return tuple(minutes for _, _, minutes in _mentions(text))
 
 
 def without(text: str) -> str:
@@ -63,10 +67,10 @@ def without(text: str) -> str:
 
 def _mentions(text: str) -> Iterator[tuple[int, int, frozenset[int]]]:
     """Yield where each time begins and ends, and its minutes; numbers that belong to a day are no times."""
-    days = dates.places(text)
     matches = [*_CLOCK.finditer(text)] or [*filter(None, [_ALONE.fullmatch(text)])]
     if matches or _STARTS.search(text):
         matches += _BESIDE.finditer(text)
+    days = dates.places(text) if matches else []
     end = 0
     for match in sorted(matches, key=lambda match: match.end()):
         start = match.start("hour") if match.re is _BESIDE else match.start()

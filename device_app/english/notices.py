@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Final, Literal
 
 from device_app.english import clocks, dates, event_names
@@ -19,13 +20,22 @@ Owner = Literal["", "mine", "others"]
 WORDS: Final = sorted(
     word_set(
         """moved rescheduled postponed pushed shifted forward delayed changed relocated adjourned deferred cancelled
-        canceled cancellation called scrapped off put instead new longer rather now earlier later sooner not no cannot
-        can't won't doesn't isn't correction update through as still back stays remains"""
+        canceled cancellation scrapped off instead new longer rather now earlier later sooner not no cannot can't won't
+        doesn't isn't fell fallen planned scheduled still stays remains correction update back"""
     )
 )
-"""Words of which every notice, and every denial of one, has at least one."""
+"""Words of which every notice, and nearly every denial of one, has at least one."""
+
+_MAY_SAY: Final = re.compile(
+    r"\b(?:(?:not?|new|now|off|back|still|as|put)\b|mov|reschedul|postpon|push|shift|forward|delay|chang|relocat|"
+    r"adjourn|defer|cancel|call|scrap|instead|longer|rather|earlier|later|sooner|correction|update|fell|fall|stay|remain|"
+    r"false|un-?cancel|after all|plans)|n.t\b",
+    re.IGNORECASE,
+)
+"""Matches most sentences that are a notice or a denial, and far fewer others, at a small cost."""
 
 _MOST_CHARACTERS: Final = 400
+_KEPT: Final = 4096
 _ANY_DAY: Final = date(2026, 1, 1)
 """A day on which to read a text only to learn whether it names a day."""
 
@@ -147,8 +157,10 @@ class Notice:
 
 def notice(sentence: str) -> Notice | None:
     """Return the notice that a sentence gives; None if it gives none, denies it, or is unsure of it."""
+    if len(sentence) > _MOST_CHARACTERS or not _MAY_SAY.search(sentence):
+        return None
     text = _prepared(sentence)
-    if not text or len(text) > _MOST_CHARACTERS or "?" in text or _CONDITION.search(text) or _CITED.search(text):
+    if not text or "?" in text or _CONDITION.search(text) or _CITED.search(text):
         return None
     if cancelled := next((each for each in _cancelled(text) if each.is_sure(text)), None):
         end = _CLAUSE_END.search(cancelled.behind)
@@ -163,13 +175,19 @@ def notice(sentence: str) -> Notice | None:
 
 def denies(sentence: str) -> bool:
     """Return whether a sentence says that something is not moved or cancelled, or takes place as planned."""
-    text = _prepared(sentence)
-    return "?" not in text and notice(sentence) is None and bool(_DENIED.search(text))
+    text = _prepared(sentence) if len(sentence) <= _MOST_CHARACTERS and _MAY_SAY.search(sentence) else ""
+    return "?" not in text and bool(_DENIED.search(text)) and notice(sentence) is None
 
 
 def says_when(text: str) -> bool:
     """Return whether a text in lower case names a day or a time."""
-    return bool(dates.named(text, _ANY_DAY) or clocks.named(text))
+    return names_day(text) or bool(clocks.named(text))
+
+
+@lru_cache(_KEPT)
+def names_day(text: str) -> bool:
+    """Return whether a text in lower case names a day, a week, a month or a year."""
+    return bool(dates.named(text, _ANY_DAY))
 
 
 def _prepared(sentence: str) -> str:
@@ -279,7 +297,7 @@ def _old_and_new(text: str) -> tuple[str, str]:
 
 def _with_days(held: str, new: str) -> tuple[str, str]:
     """Return both texts; where only the new one has a day and the old one only a time, the day is that of both."""
-    if clocks.named(held) and not dates.named(held, _ANY_DAY) and dates.named(new, _ANY_DAY):
+    if clocks.named(held) and not names_day(held) and names_day(new):
         return f"{clocks.without(new)} at {held.removeprefix('at ')}", new
     return held, new
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import notices
 from device_app.english.naming import shown
+from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms, with_families
 from device_app.everyday.agenda_events import on_days, zone
 from device_app.everyday.rule import Item
 from device_app.knowledge.announced import Announced, announced
-from device_app.knowledge.event_notices import AHEAD, Dated, event_name, key, of_events, spans
+from device_app.knowledge.event_notices import AHEAD, Dated, EventName, event_name, key, of_events, spans
 from shared.printable import safe_line
-from storage.search import all_of, any_of
+from storage.search import FullText, all_of, any_of
 
 if TYPE_CHECKING:
     from device_app.knowledge.directory import Directory
@@ -27,6 +29,9 @@ Notices = Mapping[Hashable, Sequence[Announced]]
 
 _KINDS: Final = ("mail", "note", "chat")
 _MOST_PASSAGES: Final = 150
+_RARE: Final = 300
+"""The most passages with a word that alone may name an event whose name has several words."""
+
 _MOST_QUOTED: Final = 2
 """The most messages that are quoted for an event."""
 
@@ -61,11 +66,9 @@ def find(
     Only passages with a word of an event's title and a word of change are read. Raises StoreError.
     """
     to_come = [each for each in events if not each.is_cancelled]
-    titles = {each.stored.title for each in to_come}
-    words = {word for title in titles for word in terms(plain(title)) if not word.isdigit()}
-    if not words:
+    about = _about(store, {each.stored.title: _named(each, people) for each in to_come})
+    if not about:
         return {}
-    about = any_of(with_families(sorted(words)))
     first, last = min(each.day for each in to_come), max(each.day for each in to_come)
     passages = store.dated(
         all_of([about, any_of(notices.WORDS)]), _KINDS, first - AHEAD, min(last, now.date()), _MOST_PASSAGES
@@ -79,7 +82,7 @@ def find(
     days = [day for each in said for span in spans(each.new, each.written) for day in span]
     begin = min(first, *(each.written for each in said))
     around = on_days(store, begin, max(last, *days, begin) + _AROUND, frozenset(gone), here=zone(now))
-    dated = [_dated(each, people) for each in around if not each.is_cancelled]
+    dated = [Dated(each, _named(each, people)) for each in around if not each.is_cancelled]
     return of_events(dated, said)
 
 
@@ -113,7 +116,23 @@ def items(events: Sequence[Occurrence], notices_of: Notices) -> Iterator[NoticeI
             )
 
 
-def _dated(occurrence: Occurrence, people: Directory) -> Dated:
+def _about(store: KnowledgeStore, names: Mapping[str, EventName]) -> str:
+    """Return an FTS5 expression for passages that may name one of the events, given by title; "" if there are none.
+
+    A passage needs two of the words that name an event, or one that is rare, or the only one.
+    """
+    words = {title: [w for w in terms(plain(title)) if stemmed(w) in name.needed] for title, name in names.items()}
+    forms = {word: any_of(with_families([word])) for each in words.values() for word in each}
+    held = FullText(store.database).held_each(forms.values(), _RARE + 1)
+    some = {form for word, form in forms.items() if held[form] <= _RARE or [word] in words.values()}
+    pairs = {
+        all_of([forms[first], forms[second]]) for each in words.values() for first, second in combinations(each, 2)
+    }
+    every = sorted(some) + sorted(f"({pair})" for pair in pairs)
+    return f"({' OR '.join(every)})" if every else ""
+
+
+def _named(occurrence: Occurrence, people: Directory) -> EventName:
     stored = occurrence.stored
     names = [people.name(each) for each in stored.people]
-    return Dated(occurrence, event_name(stored.title, stored.event.place, names, people.is_part_of_name))
+    return event_name(stored.title, stored.event.place, names, people.is_part_of_name)

@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
-from device_app.english import clocks, dates, event_names
+from device_app.english import clocks, dates, event_names, notices
 from device_app.english.naming import words as words_of_name
 from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 _WEEK: Final = timedelta(days=7)
 AHEAD: Final = timedelta(days=62)
 """How long before an event a message may be written that does not name the event's day."""
+
+_KEPT: Final = 4096
+"""The number of texts whose days are kept, as the same ones are compared with many events."""
 
 _Day = Literal["exact", "open", "other"]
 _BESIDE: Final = 3
@@ -113,11 +117,12 @@ def of_events(events: Sequence[Dated], messages: Iterable[Announced]) -> Mapping
 def is_moved_to(event: Occurrence, first: date, last: date, notices: Mapping[Hashable, Sequence[Announced]]) -> bool:
     """Return whether the newest message about an event moves it to a day from `first` to `last`."""
     messages = notices.get(key(event), ())
-    days = spans(messages[0].new, messages[0].written) if messages and messages[0].kind == "moved" else []
+    days = spans(messages[0].new, messages[0].written) if messages and messages[0].kind == "moved" else ()
     return bool(days) and all(begin == end and first <= begin <= last for begin, end in days)
 
 
-def spans(text: str, written: date) -> list[Span]:
+@lru_cache(_KEPT)
+def spans(text: str, written: date) -> tuple[Span, ...]:
     """Return the days from `written` on that a text in lower case names, at most a week each."""
     mentioned = dates.mentions(text, written)
     exact = [each for each in mentioned if not _WEEKDAY.fullmatch(text[each.start : each.end])]
@@ -128,7 +133,7 @@ def spans(text: str, written: date) -> list[Span]:
         or not any(0 < other.start - each.end <= _BESIDE or 0 < each.start - other.end <= _BESIDE for other in exact)
     ]
     every = (span for each in kept for span in each.spans)
-    return [(first, last) for first, last in every if last >= written and last - first < _WEEK]
+    return tuple((first, last) for first, last in every if last >= written and last - first < _WEEK)
 
 
 def _is_beside(mention: Mention, other: Mention) -> bool:
@@ -188,7 +193,7 @@ def _of_day(message: Announced, event: Dated, events: Sequence[Dated], moved_to:
     """Return whether a message names the day of an event, "exact"; another day, "other"; or none, "open"."""
     written = message.written
     held, at, known = spans(message.held, written), _minutes(event.occurrence), clocks.named(message.held)
-    is_over = not held and dates.named(message.held, written)
+    is_over = not held and notices.names_day(message.held)
     is_other_time = bool(known) and at is not None and not moved_to and not any(at in each for each in known)
     if is_over or is_other_time:
         return "other"
