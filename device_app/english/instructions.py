@@ -21,6 +21,16 @@ TREATS = word_set(
 LOOKS = word_set("answer check detect determine find identify judge read select state tell")
 """Verbs after which a colon may introduce a question as well as a text."""
 
+LOOKS_UP = word_set("get inform know look lookup open remember remind retrieve search see show")
+"""Verbs that ask for known facts, so that a long text below them is not a text to treat."""
+
+GENERAL = word_set(
+    """advise argue characterise characterize clarify compare contrast define demonstrate describe discuss elaborate
+    enumerate explain give illustrate justify list make name offer outline plan present propose provide recommend share
+    suggest teach"""
+)
+"""Verbs after which nothing is known if their object is general: "suggest three titles"."""
+
 ROLE = re.compile(
     r"(?:act|assume|behave|imagine|pretend|respond|speak|suppose)(?: that)? (?:you\b|yourself|as\b|the role|to be)"
     r"|you are (?:an?|now)\b",

@@ -8,21 +8,25 @@ need files.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from device_app.english.assigned_roles import gives_role, is_free, parted
 from device_app.english.following import begins_as_question
 from device_app.english.instructions import (
+    GENERAL,
     LOOKS,
+    LOOKS_UP,
     MAKES,
     MAKES_UP,
     NEXT_SENTENCE,
     POINTS,
-    ROLE,
     TREATS,
     first_verb,
     without_polite_words,
 )
+from device_app.english.puzzles import is_puzzle
 from device_app.english.query import has_filter
 from device_app.english.stop_words import word_set
 
@@ -39,20 +43,9 @@ The cases are a verb that treats a text, a verb that may also treat something ge
 may be a title, and a text below instructions with any other verb.
 """
 
-_PUZZLE_NUMBERS: Final = 3
-"""The fewest numbers in a text with a question at its end that counts as a puzzle."""
-
 _MAKES_OPENLY = word_set("calculate compute convert create generate")
 """Verbs that make a new text only if their object is indefinite: "Generate list of people" needs files."""
 
-_LOOKS_UP = word_set("get inform know look lookup open remember remind retrieve search see show")
-"""Verbs that ask for known facts, so that a long text below them is not a text to treat."""
-
-_GENERAL = word_set(
-    """advise argue characterise characterize clarify compare contrast define demonstrate describe discuss elaborate
-    enumerate explain give illustrate justify list make name offer outline plan present propose provide recommend share
-    suggest teach"""
-)
 _EXPLAINS = word_set("clarify define describe explain")
 _EXPLAINED = re.compile(
     r"(?:to )?(?:(?:me|us|simply|briefly) )*(?:what|how|why) (?:an? )?(?!(?:the|this|that|these|those|his|her|their|"
@@ -117,15 +110,27 @@ _NUMBERED = re.compile(
 )
 """Matches a part of a known document: "page 3"."""
 
+_CONCEPTS: Final = (
+    r"(?:advantages|basics|benefits|causes|concepts?|correlation|definition|differences?|disadvantages|effects?|history|"
+    r"impact|importance|laws?|meaning|nature|principles?|process|pros and cons|similarit(?:y|ies)|stages|synonyms?|"
+    r"theor(?:y|em)|types)\b"
+)
 _CONCEPT = re.compile(
-    r"(?:(?:me|us|about|on|simply|briefly) )*(?:(?:the|an?) )?(?:(?:[\w-]+ ){0,2}?(?:advantages|basics|benefits|causes|"
-    r"concepts?|correlation|definition|differences?|disadvantages|effects?|history|impact|importance|laws?|meaning|nature|"
-    r"principles?|process|pros and cons|similarit(?:y|ies)|stages|synonyms?|theor(?:y|em)|types)\b"
+    rf"(?:(?:me|us|about|on|simply|briefly) )*(?:(?:the|an?) )?(?:(?:[\w-]+ ){{0,2}}?{_CONCEPTS}"
     r"|(?:[\w-]+ )?[\w-]*(?:ology|ics|ism|esis|omy|graphy|ali[sz]ation|entanglement|evolution|inflation)\b"
     r"(?: (?:to|in|for) .+)?\W*$)",
     re.IGNORECASE,
 )
 """Matches the beginning of an object that is a concept, such as "the benefits of …"."""
+
+_CONCEPT_NOUN = re.compile(rf"\bthe (?:[\w-]+ ){{0,2}}?{_CONCEPTS}", re.IGNORECASE)
+_DEFINITE = re.compile(
+    r"\b(?:that|these|those|his|her|their|the(?! (?:sun|moon|earth|world|universe|sky|seas?|oceans?|climate|"
+    r"environment|economy|internet|(?:human )?(?:body|brain|heart|eye|immune system))\b))\b"
+    r"|\b(?:today|tomorrow|tonight|yesterday|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
+"""Matches what may be the person's own, "the new dose", and days; what there is only one of is general."""
 
 _NOUNS = word_set("code design draft program")
 """Words that are verbs only before an indefinite object, and else nouns, as in "Code of the garage"."""
@@ -172,10 +177,6 @@ _PROGRAM = re.compile(
     r"(?:an? )?(?:[\w-]+ ){0,2}?(?:program|script|function|class|method|code|query|regex|website)\b", re.IGNORECASE
 )
 _NAME = re.compile(r"(?<=[\w,;] )(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-Z]\w*[a-z]")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|twice|half|double)\b")
-_HOW_MANY = re.compile(
-    r"how (?:many|much|long|far|old|fast)\b|\b(?:probability|percentage|fraction|area|total)\b", re.I
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +194,25 @@ def needs_no_file(text: str) -> bool:
     instructions = parts.instructions[:_READ]
     if has_filter(text.strip().partition("\n")[0][:_READ]):
         return False
-    sentences = [sentence for sentence in NEXT_SENTENCE.split(instructions) if sentence.strip()][:_SENTENCES]
-    if ROLE.match(without_polite_words(instructions)):
-        return True
+    sentences = _sentences(instructions)
+    if any(map(gives_role, sentences)):
+        return _is_played(*parted(sentences), parts)
     if _is_private(instructions, parts):
         return False
-    return any(_asks_for_text(sentence, parts) for sentence in sentences) or _is_puzzle(text[:_READ])
+    return any(_asks_for_text(sentence, parts) for sentence in sentences) or is_puzzle(text[:_READ])
+
+
+def _is_played(roles: Sequence[str], tasks: Sequence[str], parts: _Parts) -> bool:
+    """Return whether all that is asked behind `roles` of the assistant needs no file; a role alone needs none."""
+    if not tasks and parts.given:  # the given text may be the task
+        tasks, parts = _sentences(parts.given[:_READ]), _Parts(parts.given)
+    if _is_private(" ".join((*roles, *tasks)), parts):
+        return False
+    return any(_asks_for_text(task, parts) for task in tasks) or all(map(is_free, tasks))
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for sentence in NEXT_SENTENCE.split(text) if sentence.strip()][:_SENTENCES]
 
 
 def stands_alone(text: str) -> bool:
@@ -231,17 +245,17 @@ def _asks_for_text(sentence: str, parts: _Parts) -> bool:
     """Return whether a sentence asks for a text that needs no file."""
     verb, rest = first_verb(sentence)
     is_given, points = bool(parts.given), bool(POINTS.search(rest))
-    if ROLE.match(f"{verb} {rest}") or MAKES_UP.match(f"{verb} {rest}") or (points and is_given):
+    if MAKES_UP.match(f"{verb} {rest}") or (points and is_given):
         return True
     if verb in MAKES:
         return is_given or points or _makes_new_text(verb, rest)
     if verb in TREATS:
         return points or _count(parts.given) >= _GIVEN_WORDS
-    if verb in _EXPLAINS and _EXPLAINED.match(rest) and not (_NAME.search(rest) or _OWN.search(rest)):
+    if verb in _EXPLAINS and _EXPLAINED.match(rest) and not any(own.search(rest) for own in (_NAME, _OWN, _DEFINITE)):
         return True
-    if verb in _GENERAL:
+    if verb in GENERAL:
         return _count(parts.given) >= _MANY_WORDS or _is_general(verb, rest)
-    is_asked = verb in _LOOKS_UP or begins_as_question(sentence) or begins_as_question(parts.given)
+    is_asked = verb in LOOKS_UP or begins_as_question(sentence) or begins_as_question(parts.given)
     is_instruction = _count(sentence) >= _GIVEN_WORDS and not (is_asked or parts.quoted or _OWN.search(sentence))
     return is_instruction and _count(parts.given) >= _LONG_WORDS
 
@@ -261,7 +275,8 @@ def _is_general(verb: str, rest: str) -> bool:
     """Return whether a verb's object is general and contains no name."""
     indefinite = _INDEFINITE.match(rest)
     is_open = bool(indefinite and not _LOOKED_UP.match(rest, indefinite.end()))
-    is_general = is_open or bool(_CONCEPT.match(rest)) or (verb == "define" and not _IS_KNOWN.match(rest))
+    is_concept = _CONCEPT.match(rest) is not None and not _DEFINITE.search(_CONCEPT_NOUN.sub("", rest))
+    is_general = is_open or is_concept or (verb == "define" and not _IS_KNOWN.match(rest))
     is_held = verb not in _EXPLAINS and _HELD.match(rest, indefinite.end() if indefinite else 0)
     return is_general and not (is_held or _NAME.search(rest) or _OWN.search(rest))
 
@@ -276,10 +291,3 @@ def _is_private(instructions: str, parts: _Parts) -> bool:
     verb, rest = first_verb(others)
     is_program = verb in MAKES and _PROGRAM.match(rest)
     return not is_program and bool(_REPORTED.search(others) or _RECORDS.search(others))
-
-
-def _is_puzzle(text: str) -> bool:
-    """Return whether a text states numbers, and asks in a later sentence for a result."""
-    _, *later = [sentence for sentence in NEXT_SENTENCE.split(text) if sentence.strip()] or [""]
-    is_asked = any(_HOW_MANY.search(sentence) for sentence in later)
-    return is_asked and not _OWN.search(text) and len(_NUMBER.findall(text)) >= _PUZZLE_NUMBERS
