@@ -95,14 +95,18 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The criterion by which rows are grouped: the texts of a column or, with `period`, its years, months or days."""
+    """The criterion by which rows are grouped: the texts of a column or, with `period`, its years, months, weeks or
+    days. A week is written as "week of" its Monday.
+    """
 
     place: int
-    period: Literal["", "year", "month", "day"] = ""
+    period: Literal["", "year", "month", "week", "day"] = ""
 
     @property
     def sql(self) -> str:
         """The SQL for a row's group; its parameter is `path`."""
+        if self.period == "week":
+            return "('week of ' || date(substr(json_extract(cell_values, ?), 1, 10), 'weekday 0', '-6 days'))"
         return f"substr(json_extract(cell_values, ?), 1, {_LENGTHS[self.period]})" if self.period else CELL
 
     @property

@@ -19,9 +19,9 @@ a period on average, as in "on average per month".
 FIGURES: Final[Mapping[Figure, re.Pattern[str]]] = {
     "difference": re.compile(r"\bdifference\b|\bhow (?:much|many)\b(?=.*\bthan\b)"),
     "mean": re.compile(
-        r"\b(?:(?:on|in) average\b(?=.*\b(?:per|each|every|a) (?:year|month|day)\b)|"
-        r"(?:per|each|every|a) (?:year|month|day),? (?:on|in) average\b|"
-        r"average(?= (?:per|each|every) (?:year|month|day)\b))"
+        r"\b(?:(?:on|in) average\b(?=.*\b(?:per|each|every|a) (?:year|month|week|day)\b)|"
+        r"(?:per|each|every|a) (?:year|month|week|day),? (?:on|in) average\b|"
+        r"average(?= (?:per|each|every) (?:year|month|week|day)\b))"
     ),
     "average": re.compile(
         r"\b(?:(?:on|in) (?:average|avarage|averige)|averages?|avarage|averige|avg|mean|typical(?:ly)?|"
@@ -88,7 +88,7 @@ EXCEPT: Final = re.compile(
 
 _A: Final = (
     r"(?<!\bin )(?<!\bfor )(?<!\bof )(?<!\bhalf )(?<!\bdoes )(?<!\bwithin )(?<!\bafter )"
-    r"a(?= (?:year|month|day)(?:\W*$| (?:on|at|for|in|with|to|from|by)\b))"
+    r"a(?= (?:year|month|week|day)(?:\W*$| (?:on|at|for|in|with|to|from|by)\b))"
 )
 """Matches "a" that means "per", as in "how much do I spend a month on groceries?"."""
 
@@ -98,13 +98,15 @@ GROUP: Final = re.compile(
 )
 """Matches the group of a figure, such as "per month", "by category" or "which month"."""
 
-MONTHLY: Final = re.compile(r"(?<=\bspend )monthly\b|(?<=\bspent )monthly\b|\bmonthly(?= spend(?:ing)?\b)")
+RECURRENT: Final = re.compile(
+    r"(?:(?<=\bspend )|(?<=\bspent )|\b(?=\w+ spend(?:ing)?\b))(?P<period>month|week|year)ly\b"
+)
 """Matches "monthly" that means "per month"; in "monthly fee" it is a part of a name."""
 
 SPENDING: Final = re.compile(r"\b(?:i|we) (?:\w+ )?spen[dt]\b|\b(?:my|our) (?:\w+ ){0,3}(?:spending|expenses)\b")
 """Matches words for all that a person spends, as "how much does it cost?" does not ask."""
 
-PERIODS: Final[tuple[Literal["year", "month", "day"], ...]] = ("year", "month", "day")
+PERIODS: Final[tuple[Literal["year", "month", "week", "day"], ...]] = ("year", "month", "week", "day")
 
 _COUNT_WORDS = {word: int(digits) for word, digits in NUMBERS.items() if digits.isdigit() and 2 <= int(digits) <= 10}
 _CARDINALS = "|".join(word for word in _COUNT_WORDS if not word.endswith(("th", "rd", "nd")))

@@ -71,7 +71,7 @@ class Words:
     """The adjective after "how", as in "how long"."""
 
     comparisons: tuple[Comparison, ...]
-    period: Literal["", "year", "month", "day"]
+    period: Literal["", "year", "month", "week", "day"]
     """The period of "per month"; "" for none."""
 
     used: frozenset[int]

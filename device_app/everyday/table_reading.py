@@ -17,7 +17,7 @@ from device_app.english.cells import word_key
 from device_app.english.table_comparisons import Comparison
 from device_app.english.table_senses import ANYWHERE, MEASURES, SENSES, Degree
 from device_app.english.table_units import Unit
-from device_app.english.table_words import MANY, MONTHLY, OTHERWISE, SPENDING, SPENT, Figure
+from device_app.english.table_words import MANY, OTHERWISE, RECURRENT, SPENDING, SPENT, Figure
 from device_app.english.terms import plain
 from device_app.everyday.table_alignment import Alignment
 from device_app.everyday.table_columns import Columns, columns_of
@@ -113,7 +113,7 @@ def alignments(
     """
     question = _RUN_OUT.sub("expire", question)
     text = _WHATS.sub(r"\1's", _CONTRACTED.sub("", plain(" ".join(question.split())).replace("’", "'")))
-    text = MONTHLY.sub("per month", text)
+    text = RECURRENT.sub(r"per \g<period>", text)
     if len(text) > _MOST_CHARACTERS or OTHERWISE.search(text):
         return []
     words = parsed(text, today)

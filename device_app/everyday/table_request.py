@@ -232,8 +232,10 @@ class RequestReader:
 
     def _says_amount(self) -> bool:
         """Return whether the question means amounts, as in "tomatoes per month", not rows, as in "runs per month"."""
-        has_value = bool(self.aligned.values and self.aligned.columns.quantities())
-        return has_value or self.aligned.says_number()
+        how, columns = self.aligned.words.how, self.aligned.columns
+        has_value = bool(self.aligned.values and columns.quantities())
+        is_how = how is not None and bool(self.aligned.in_senses(how.senses) & columns.additive())  # "how far"
+        return has_value or is_how or self.aligned.says_number()
 
     def _over(self, figure: Figure) -> Request | None:
         """Return the request for a figure over the possible columns, by the named group if there is one."""

@@ -325,3 +325,33 @@ def test_a_unit_behind_an_underscore_is_shown(rule_of: RuleOf, question: str, fi
     ruled = _asked(rule_of("runs.csv", RUNS), question)
     assert ruled
     assert ruled.text.startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "line"),
+    [
+        ("how far did I run per week?", "The sum of “distance_km” by week", "- week of 2026-10-05: 10.1 km in 1 row"),
+        ("how far did I run per month?", "The sum of “distance_km” by month", "- 2026-10: 15.3 km in 2 rows"),
+        ("how many runs per week?", "The number of rows by week", "- week of 2026-11-02: 1 row"),
+    ],
+)
+def test_distances_are_summed_by_week_and_month(rule_of: RuleOf, question: str, first: str, line: str) -> None:
+    ruled = _asked(rule_of("runs.csv", RUNS), question)
+    assert ruled
+    assert ruled.text.startswith(first)
+    assert line in ruled.text
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("how much do I spend per week?", "The sum of “amount” by week of “day” in costs.csv:"),
+        ("what is our weekly spending?", "The sum of “amount” by week of “day” in costs.csv:"),
+        ("how much do I spend a week on average?", "29.33 on average over the 3 weeks with rows."),
+    ],
+)
+def test_spending_is_summed_by_week(rule_of: RuleOf, question: str, first: str) -> None:
+    ruled = _asked(rule_of("costs.csv", SPENDING), question)
+    assert ruled
+    assert ruled.text.startswith(first)
+    assert "- week of 2026-" in ruled.text

@@ -354,7 +354,7 @@ def test_filters_narrow_the_tables(rule: Tables) -> None:
         "how many guests were at the Corner Market",
         "which apples did we get the most of",
         "why did Petra pay for groceries",
-        "how much did we spend per week",
+        "how much did we spend per quarter",
         "what share of the flat costs is groceries",
         "could we spend less on groceries?",
         "how did I spend 14 March",
