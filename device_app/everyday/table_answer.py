@@ -10,7 +10,7 @@ from device_app.everyday.table_columns import unit_column
 from device_app.everyday.table_figures import MOST_CITED, Figures
 from device_app.everyday.table_groups import Groups
 from device_app.everyday.table_reading import Reading
-from device_app.everyday.table_returns import Returns, with_returns
+from device_app.everyday.table_returns import Returns, with_returns, without_returns
 from device_app.everyday.table_wording import MOST_SHOWN, Result, Wording
 from storage.table_parts import Condition, Group, StoredRow
 from storage.tables import TableStore
@@ -20,7 +20,8 @@ _MOST_ITEMS: Final = 100
 
 def result(store: TableStore, reading: Reading) -> Result:
     """Return the answer to a question as `reading` interprets it. Raises StoreError."""
-    returns = with_returns(store, reading)
+    is_extreme = reading.figure in ("most", "least") and reading.group is None
+    returns = without_returns(store, reading) if is_extreme else with_returns(store, reading)
     reading, note, words = returns.reading, returns.note, Wording(returns.reading)
     rows, figures = _Rows(store, reading, words), Figures(store, reading, words)
     if reading.group is not None:
@@ -33,7 +34,7 @@ def result(store: TableStore, reading: Reading) -> Result:
         "least": figures.extreme if reading.limit == 1 else rows.ranked,
     }.get(reading.figure or "")
     if end:
-        return end()
+        return _noted(end(), note)
     answer = _noted(_counted(rows, figures, store.count(reading.table, reading.conditions)), note)
     return _with_each(store, returns, words, answer) if reading.alternatives and answer.fits else answer
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from device_app.english.cells import key
-from device_app.everyday.table_columns import unit_column
+from device_app.everyday.table_columns import Columns, unit_column
 from device_app.everyday.table_reading import Reading
 from shared.printable import counted
 from storage.table_parts import Condition, Group
@@ -19,6 +19,9 @@ _RETURNS: Final = frozenset(key("return returned refund refunded reversal credit
 _AROUND: Final = frozenset(key("the a of from partial"))
 
 _MOST_NAMED: Final = 5
+_MOST_TEXTS: Final = 1000
+"""The most different texts of a column in which refunds are searched for."""
+
 _SUMMED: Final = ("sum", "much")
 
 
@@ -68,6 +71,30 @@ def with_returns(store: TableStore, reading: Reading) -> Returns:
     notes = [f"Money that came back is counted in: {_listed(refunds)}."] if refunds else []
     notes += [f"Not counted, as only a part of the name fits: {_listed(others)}."] if others else []
     return Returns(replace(reading, conditions=tuple(conditions)), " ".join(notes), owners)
+
+
+def without_returns(store: TableStore, reading: Reading) -> Returns:
+    """Return the reading of a question for the greatest or least amounts without refunds, which are no purchases.
+
+    A refund is a row whose cell has a word such as "return", and whose number has the other sign than the other rows. A
+    question that names such cells is about them. Raises StoreError.
+    """
+    columns = Columns(reading.table)
+    if reading.column is None or any(_RETURNS & {*key(text)} for each in reading.conditions for text in each.texts):
+        return Returns(reading)
+    for place in filter(columns.is_text, columns.all()):
+        if reading.table.columns[place].distinct > _MOST_TEXTS:
+            continue
+        texts = [text for text, _ in store.counts(reading.table, reading.conditions, Group(place))]
+        returned = tuple(text for text in texts if _RETURNS & {*key(text)})
+        if not returned or len(returned) == len(texts):
+            continue
+        refunds, bought = Condition(place, "text", returned), Condition(place, "text", returned, is_excluded=True)
+        sign = _sign(store, reading, [*reading.conditions, bought])
+        if sign and _sign(store, reading, [*reading.conditions, refunds]) == -sign:
+            note = f"Money that came back is left out: {_listed([f'“{text}”' for text in returned])}."
+            return Returns(replace(reading, conditions=(*reading.conditions, bought)), note)
+    return Returns(reading)
 
 
 def _sign(store: TableStore, reading: Reading, conditions: Sequence[Condition]) -> int:

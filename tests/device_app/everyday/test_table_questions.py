@@ -355,3 +355,32 @@ def test_spending_is_summed_by_week(rule_of: RuleOf, question: str, first: str) 
     assert ruled
     assert ruled.text.startswith(first)
     assert "- week of 2026-" in ruled.text
+
+
+PURCHASES = """day,shop,item,price_eur
+2026-10-01,Rewe,food,25.20
+2026-10-02,Rewe (return),food,-5.20
+2026-10-08,Bauhaus,drill,80
+2026-11-09,Bauhaus (return),drill,-80
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("where did I spend the least?", "Rewe: 25.20 EUR, the least “price_eur” in costs.csv, where shop is not"),
+        ("what was the smallest price?", "25.20 EUR: the least “price_eur”"),
+    ],
+)
+def test_refunds_are_no_purchases_in_a_ranking(rule_of: RuleOf, question: str, first: str) -> None:
+    ruled = _asked(rule_of("costs.csv", PURCHASES), question)
+    assert ruled
+    assert ruled.text.startswith(first)
+    assert "Money that came back is left out: “Bauhaus (return)”, “Rewe (return)”." in ruled.text
+    assert "row 5" not in ruled.text
+
+
+def test_a_question_for_refunds_ranks_them(rule_of: RuleOf) -> None:
+    ruled = _asked(rule_of("costs.csv", PURCHASES), "what was the greatest price of Bauhaus (return)?")
+    assert ruled
+    assert "-80" in ruled.text
