@@ -13,7 +13,7 @@ from device_app.english import beyond, changes, discourse, outcomes, speech
 from device_app.english.dates import Span
 from device_app.english.outcomes import Outcome, OutcomesAsked
 from device_app.english.query import Query
-from device_app.english.terms import searched
+from device_app.english.terms import searched, terms, with_families
 from device_app.english.words import content_words
 from device_app.knowledge import corrections, minutes, quotes
 from device_app.knowledge.known_people import KnownPeople
@@ -22,11 +22,16 @@ from device_app.knowledge.retriever import Retriever
 from device_app.question.request import Request
 from models.engine import Embedder
 from shared.types import Hit, StoredPassage
+from storage.knowledge import KnowledgeStore
+from storage.search import all_of, any_of
 
 _NUMBERED: Final = re.compile(r"\b(?=\w*[^\W\d])\w*\d\w*\b")
 """Matches a name that contains a digit."""
 
 _BETWEEN_WORDS: Final = re.compile(r"[_\W]+")
+_LINE: Final = re.compile(r"- (.+) \[(\d+)\]")
+"""Matches a quoted line and the number of its source."""
+
 _MOST_LINES: Final = 12
 """The most lines of minutes that are shown of each outcome; the number of others is stated."""
 
@@ -36,6 +41,9 @@ _BEFORE: Final = timedelta(days=21)
 """If a question names days, passages written up to this long before these days are searched too: they may say that an
 event was moved or cancelled.
 """
+
+_MOST_CORRECTING: Final = 50
+"""The most passages that are read for corrections of figures."""
 
 CORRECTED: Final = "a newer message or file changes what was said before"
 
@@ -62,11 +70,14 @@ def chosen(request: Request, near: Sequence[Hit], retriever: Retriever, today: d
     """
     if request.is_quotable:
         with request.trace.step("quote"):
+            parts = retriever.embedder, retriever.people
             outcome = _outcomes_of_meeting(request.query, near, retriever.store.passages_of_documents)
-            return outcome or quoted(request.query, request.search_query, near, retriever.embedder, retriever.people)
+            quote = outcome or quoted(request.query, request.search_query, near, *parts)
+            return quote and _with_corrections(quote, retriever.store, today)
     if request.is_follow_up:
         return None
-    return _corrected(request.query, [*near, *_written_before(request.query, retriever, today)], today)
+    more = (*_written_before(request.query, retriever, today), *_correcting(request.query, retriever.store, today))
+    return _corrected(request.query, [*near, *more], today)
 
 
 def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, people: KnownPeople) -> Quoted | None:
@@ -173,6 +184,46 @@ def _corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:
     hits = list({hit.passage.id: hit for hit in (changed.newer, changed.older)}.values())
     before = f"Before, on {_written(changed.older)}: “{changed.before}” [{len(hits)}]"
     return Quoted(f"{text}\n\n{before}", hits, CORRECTED)
+
+
+def _correcting(asked: Query, store: KnowledgeStore, today: date) -> Sequence[Hit]:
+    """Return the latest passages that may correct a figure that the question asks for."""
+    if changes.aspect(asked.text) != "other" or not (words := changes.subject(asked.text)):
+        return ()
+    forms = [any_of(with_families([word])) for word in words]
+    return [Hit(passage, 1.0, 0.0) for passage in _later(forms, date.min, store, today)]
+
+
+def _with_corrections(quote: Quoted, store: KnowledgeStore, today: date) -> Quoted:
+    """Return a quote, below it the later sentences that correct a figure in it, with their days.
+
+    A correction that is quoted already is not repeated.
+    """
+    figures = [(line, passage) for line, passage in _lines_with_figures(quote) if passage.date]
+    words = {word for line, _ in figures for word in terms(line) if not word.isdigit()}
+    if not words:
+        return quote
+    first = min(date.fromisoformat((passage.date or "")[:10]) for _, passage in figures)
+    text, hits = quote.text, [*quote.hits]
+    for each in corrections.of_figures(figures, _later([any_of(with_families(sorted(words)))], first, store, today)):
+        if each.sentence not in quote.text:
+            numbers = [number for number, hit in enumerate(hits, 1) if hit.passage.id == each.passage.id]
+            hits += [] if numbers else [Hit(each.passage, 1.0, 0.0)]
+            number = numbers[0] if numbers else len(hits)
+            text += f"\n\nCorrected on {_written(hits[number - 1])}: “{each.sentence}” [{number}]"
+    return replace(quote, text=text, hits=hits)
+
+
+def _later(expressions: Sequence[str], first: date, store: KnowledgeStore, today: date) -> list[StoredPassage]:
+    """Return the latest passages that match all FTS5 expressions and may be corrections, from a day to today."""
+    kinds = [kind for kind in store.kinds() if kind not in ("event", "task")]
+    return store.dated(all_of([*expressions, any_of(changes.CORRECTING)]), kinds, first, today, _MOST_CORRECTING)
+
+
+def _lines_with_figures(quote: Quoted) -> list[tuple[str, StoredPassage]]:
+    """Return the quoted lines that have a figure, each with its passage."""
+    lines = (_LINE.fullmatch(line) for line in quote.text.splitlines())
+    return [(line[1], quote.hits[int(line[2]) - 1].passage) for line in lines if line and re.search(r"\d", line[1])]
 
 
 def _written(hit: Hit) -> str:

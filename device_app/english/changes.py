@@ -54,6 +54,33 @@ _CANCELLED: Final = re.compile(
     r"|\b(?:(?:will|does|do|did) not|won't|doesn't) (?:take place|happen)\b|\bnot taking place\b"
     r"|^(?:the )?\w+ cancell?ed\b"
 )
+_CORRECTED: Final = re.compile(
+    r"^\W*(?:corrections?|erratum|errata|corrigend(?:um|a))\b|\b(?:was|were|is|are) (?:wrong|incorrect|mistaken)\b"
+    r"|\b(?:correct|right) \w+ (?:is|was|are|were)\b|\bshould (?:read|have (?:been|read))\b|\d\D{0,20},? not \D{0,3}\d"
+)
+_VALUE: Final = re.compile(r"\d")
+_AMOUNT: Final = re.compile(r"\d[\d.,]*\s*[^\W\d]*")
+"""Matches a figure with its unit."""
+
+_NOT_VALUE: Final = re.compile(r"\b(?:not|instead of|rather than) \D{0,3}\d")
+CORRECTING: Final = (
+    "correction",
+    "corrections",
+    "correct",
+    "erratum",
+    "errata",
+    "wrong",
+    "incorrect",
+    "mistaken",
+    "read",
+    "not",
+)
+"""Words of which every correction of a figure has one."""
+
+_OF_CORRECTIONS: Final = word_set(
+    "correction corrections correct corrected erratum errata corrigendum wrong incorrect mistaken right should read "
+    "last minutes figure amount number value note previous earlier meeting list said says instead"
+)
 _NOT: Final = re.compile(
     rf"(?:\b(?:not|never|cannot|nothing|if|unless|should)|n't)\b(?: \w+){{0,3}} (?:{_VERBS}|cancell?ed)\b"
 )
@@ -75,7 +102,8 @@ _ASKS_WHETHER_ON: Final = re.compile(
 )
 _ASKS_WHERE: Final = re.compile(r"^(?:where|(?:in |at )?(?:which|what) (?:place|room|venue|address))\b")
 _ASKS_VALUE: Final = re.compile(
-    r"^(?:how (?:much|many|often)|what(?: is|'s| was| are) (?:the|my|our|your|his|her|\w+'s))\b"
+    r"^(?:how (?:much|many|often)|what (?:do|does|did|will) .+ cost\b"
+    r"|what(?: is|'s| was| are) (?:the|my|our|your|his|her|\w+'s))\b"
 )
 _OF_THE_ASPECT: Final = HOW_ASKED | word_set(
     "still take place taking cancelled canceled postponed moved start starts begin begins on time today now week "
@@ -92,7 +120,7 @@ class Change:
     known.
     """
 
-    kind: Literal["moved", "cancelled", "replaced"]
+    kind: Literal["moved", "cancelled", "replaced", "corrected"]
     is_proposal: bool
     has_old: bool
     has_time: bool
@@ -103,6 +131,8 @@ class Change:
         """Return whether the sentence answers a question about this property of a subject, a list of words."""
         if self.kind == "cancelled":
             return aspect == "time"
+        if self.kind == "corrected":
+            return aspect == "other" or (aspect == "time" and self.has_time)
         if self.replaces and self.replaces not in _NEW_TIME | _NEW_PLACE:
             return self.replaces in subject
         if aspect == "time":
@@ -116,15 +146,31 @@ def change(sentence: str) -> Change | None:
     if _NOT.search(text):
         return None
     is_proposal, has_old, has_time = "?" in text, bool(_OLD.search(text)), bool(_WHEN.search(text))
-    if _CANCELLED.search(text):
-        return None if is_proposal else Change("cancelled", False, has_old, has_time)
-    if new := _NEW.search(text):
-        return Change("replaced", is_proposal, has_old, has_time, new["what"])
-    if _MOVED.search(text) or (_INSTEAD.search(text) and has_time):
-        return Change("moved", is_proposal, has_old, has_time)
-    if is_proposal and has_time and _COUNTER.search(text):
-        return Change("moved", is_proposal, has_old, has_time, is_counter=True)
-    return None
+    new = _NEW.search(text)
+    is_corrected = _CORRECTED.search(text) and _VALUE.search(text) and not is_proposal
+    readings: tuple[tuple[object, Change], ...] = (
+        (_CANCELLED.search(text), Change("cancelled", False, has_old, has_time)),
+        (new, Change("replaced", is_proposal, has_old, has_time, new["what"] if new else "")),
+        (_MOVED.search(text) or (_INSTEAD.search(text) and has_time), Change("moved", is_proposal, has_old, has_time)),
+        (is_corrected, Change("corrected", False, has_old or bool(_NOT_VALUE.search(text)), has_time)),
+        (
+            is_proposal and has_time and _COUNTER.search(text),
+            Change("moved", is_proposal, has_old, has_time, is_counter=True),
+        ),
+    )
+    stated = next((changed for is_so, changed in readings if is_so), None)
+    return None if stated and stated.kind == "cancelled" and is_proposal else stated
+
+
+def says_wrong(sentence: str) -> bool:
+    """Return whether a sentence says that something written before is wrong."""
+    return bool(_CORRECTED.search(plain(sentence)))
+
+
+def corrected_words(sentence: str) -> list[str]:
+    """Return the words that name what a correction corrects, such as "cost", without its figures."""
+    words = terms(_AMOUNT.sub(" ", dates.without(sentence)))
+    return [word for word in words if not _VALUE.search(word) and word not in HOW_ASKED | _OF_CORRECTIONS]
 
 
 def is_accepted(reply: str) -> bool:

@@ -6,6 +6,7 @@ name the subject must be in the newer passage, and the earlier state must be kno
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -25,6 +26,7 @@ _MOST_TERMS: Final = 6
 _FAR: Final = 8
 """How many sentences before a proposal of another time are searched for the one that it replaces."""
 
+_FIGURE: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _WAS: Final = ("was", "were", "did", "had")
 
 
@@ -42,6 +44,14 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
+class Corrected:
+    """A sentence of a passage that corrects a figure in an older one."""
+
+    sentence: str
+    passage: StoredPassage
+
+
+@dataclass(frozen=True, slots=True)
 class _Changing:
     """A sentence that announces a change. `sentence` includes the reply that accepts it, if it was a proposal."""
 
@@ -54,7 +64,7 @@ class _Changing:
 
     def says_all(self, subject: Sequence[str]) -> bool:
         """Return whether the sentence itself says what held before, or names both the subject and its new state."""
-        if self.change.is_counter:
+        if self.change.is_counter or self.change.kind == "corrected":
             return False
         is_new = self.change.kind == "replaced" or self.change.is_proposal
         return self.change.has_old or (is_new and _has_half(plain(self.unit.text), subject))
@@ -78,13 +88,51 @@ def correction(asked: Query, hits: Sequence[Hit], today: date) -> Correction | N
     return Correction(newest.hit, newest.sentence, *(older or ()))
 
 
+def of_figures(quotes: Sequence[tuple[str, StoredPassage]], later: Sequence[StoredPassage]) -> list[Corrected]:
+    """Return the later sentences that correct a figure in a quoted line, the newest first, each once.
+
+    `quotes` are lines with their passages, `later` passages that may correct them. A correction names what it corrects
+    by words of the line. It has another figure than the line and, if it says which one was wrong, that of the line.
+    """
+    every: dict[str, Corrected] = {}
+    for passage in sorted(later, key=lambda passage: passage.date or "", reverse=True):
+        for sentence in _sentences(passage):
+            change = changes.change(sentence)
+            if change is None or change.kind != "corrected" or not (words := changes.corrected_words(sentence)):
+                continue
+            for line, source in quotes:
+                is_later = (passage.date or "") > (source.date or "") and _share_people(source, passage)
+                names_it = all(stands_in(word, [plain(line)]) for word in words)
+                figures = _figures(sentence)
+                is_other = bool(figures - _figures(line)) and (not change.has_old or bool(figures & _figures(line)))
+                if is_later and names_it and is_other and _figures(line):
+                    every.setdefault(sentence, Corrected(sentence, passage))
+    return list(every.values())
+
+
+def _sentences(passage: StoredPassage) -> Iterator[str]:
+    """Yield the sentences of a passage; one that says only that something was wrong with the one behind it."""
+    every = [unit.text for unit in units(passage) if not unit.is_row]
+    for place, sentence in enumerate(every):
+        behind = every[place + 1] if place + 1 < len(every) else ""
+        yield f"{sentence} {behind}" if changes.says_wrong(sentence) and not _figures(sentence) else sentence
+
+
+def _figures(text: str) -> set[str]:
+    return {figure.replace(",", "") for figure in _FIGURE.findall(text)}
+
+
 def _changes(hit: Hit, aspect: Aspect, subject: list[str]) -> Iterator[_Changing]:
     every, agreed = list(units(hit.passage)), list[str]()
     for place, unit in enumerate(every):
-        change = None if unit.is_row else changes.change(unit.text)
+        sentence = unit.text
+        if changes.says_wrong(sentence) and not _figures(sentence) and place + 1 < len(every):
+            sentence = f"{sentence} {every[place + 1].text}"
+        change = None if unit.is_row else changes.change(sentence)
         if change is None or not change.answers(aspect, subject) or not _is_near(unit, subject):
             continue
-        sentence = unit.text
+        if change.kind == "corrected" and not _has_half(plain(sentence), subject):
+            continue  # minutes correct one figure after the other
         if change.is_proposal:
             reply = _reply(every, place)
             if not changes.is_accepted(reply):
@@ -139,10 +187,18 @@ def _before(newest: _Changing, about: Sequence[Hit], aspect: Aspect, subject: li
         for unit in units(hit.passage):
             if aspect == "time" and not changes.says_when(unit.text):
                 continue
+            if newest.change.kind == "corrected" and not _may_correct(newest.sentence, unit, subject, hit.passage):
+                continue
             names_it = any(stands_in(word, [plain(unit.text)]) for word in subject) and _is_near(unit, subject)
             if names_it and changes.change(unit.text) is None and unit.text not in newest.sentence:
                 yield hit, unit.text
                 break
+
+
+def _may_correct(correction: str, unit: Unit, subject: Sequence[str], passage: StoredPassage) -> bool:
+    """Return whether a unit has a figure, and a correction names nothing but the subject and words of its passage."""
+    words = [word for word in changes.corrected_words(correction) if word not in subject]
+    return bool(_figures(unit.text)) and all(stands_in(word, [searched(passage)]) for word in words)
 
 
 def _is_current(changing: _Changing, asked: Query, today: date) -> bool:
@@ -151,6 +207,8 @@ def _is_current(changing: _Changing, asked: Query, today: date) -> bool:
     written = date.fromisoformat((passage.date or "")[:10])
     if written > today:
         return False
+    if changing.change.kind == "corrected" and not asked.days:
+        return True  # a figure is not over
     spans = dates.named(changing.unit.text, written) or [(written, written)]
     if asked.days:
         return any(

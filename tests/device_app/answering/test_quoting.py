@@ -217,6 +217,26 @@ def test_what_was_corrected_later_is_quoted_with_both_days_and_no_model(database
     assert answered(room, "When is the garden party?", options(relevance=0.0)).origin == "device"  # not a kept answer
 
 
+def test_a_figure_corrected_in_later_minutes_stands_beside_the_older_one(database: Database, notes: Path) -> None:
+    (notes / "2026-02-01 roof.md").write_text("# Roof meeting\n\nWe decided that the roof may cost 380 euros.\n")
+    (notes / "2026-03-01 corrections.md").write_text(
+        "# Roof meeting in March\n\nCorrections: the cost of the roof was wrong: it is 420 euros.\n"
+    )
+    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([notes])
+    room = replace(assistant(database, source=never), clock=lambda: datetime(2026, 3, 8, 9).astimezone())
+    newer = "“Corrections: the cost of the roof was wrong: it is 420 euros.”"
+    asked = answered(room, "How much does the roof cost?", options(relevance=0.0))
+    assert asked.text == (
+        f"Changed on 1 March 2026: {newer} [1]\n\n"
+        "Before, on 1 February 2026: “We decided that the roof may cost 380 euros.” [2]"
+    )
+    minutes = answered(room, "What was decided in the roof meeting on 1 February 2026?", QUOTED)
+    assert minutes.text.endswith(f"380 euros. [1]\n\nCorrected on 1 March 2026: {newer} [2]")
+    assert [Path(hit.passage.path).name[:10] for hit in minutes.hits] == ["2026-02-01", "2026-03-01"]
+    every = answered(room, "Summarize the cost of the roof", QUOTED)
+    assert every.text.count("Corrections") == 1
+
+
 MEETING = """\
 [12/08/2026, 10:00:00] Anna: Good morning, everybody, lovely weather we are having.
 [12/08/2026, 10:01:00] Tom: The roof leaks, so we decided to repair it before the winter.

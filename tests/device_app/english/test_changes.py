@@ -22,6 +22,10 @@ from device_app.english.changes import aspect, change, is_accepted, names_anothe
         ("Book club is cancelled.", "cancelled", False, False),
         ("The regatta had to be called off.", "cancelled", False, False),
         ("The course will not take place on Saturday.", "cancelled", False, False),
+        ("Corrections: the cost was wrong: it is 420.", "corrected", False, False),
+        ("The roof costs 420 euros, not 380.", "corrected", True, False),
+        ("The correct amount is 420 euros.", "corrected", False, False),
+        ("The cost of the roof should read 420 instead of 380.", "corrected", True, False),
     ],
 )
 def test_sentences_that_change_something(sentence: str, kind: str, has_old: bool, is_proposal: bool) -> None:
@@ -45,6 +49,9 @@ def test_sentences_that_change_something(sentence: str, kind: str, has_old: bool
         "I would take the bus instead.",
         "The dentist is on Tuesday at nine.",
         "We got a new sofa.",
+        "The cost was wrong.",
+        "Was the cost of 420 wrong?",
+        "Nobody can say what is wrong.",
         "",
     ],
 )
@@ -63,6 +70,8 @@ def test_sentences_that_change_nothing(sentence: str) -> None:
         ("Where is the book club?", "Book club is cancelled.", False),
         ("What is the dose of the medicine?", "New dose from 11 June: 5 mg.", True),
         ("What is the price of the medicine?", "New dose from 11 June: 5 mg.", False),
+        ("How much did the roof cost?", "Corrections: the cost of the roof was wrong: it is 420.", True),
+        ("When is the dentist?", "Corrections: the cost of the dentist was wrong: it is 420.", False),
     ],
 )
 def test_a_change_answers_a_question_about_what_it_changes(question: str, sentence: str, answers: bool) -> None:

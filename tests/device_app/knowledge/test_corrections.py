@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from device_app.english.query import parse
-from device_app.knowledge.corrections import correction
+from device_app.knowledge.corrections import correction, of_figures
 from shared.types import Hit, StoredPassage
 
 TODAY = date(2026, 3, 8)
@@ -153,3 +153,55 @@ def test_an_accepted_reply_moves_what_was_proposed_in_a_chat(
     if corrected and change:
         assert change in corrected.change
         assert (corrected.before, corrected.older) == (before, chat)
+
+
+MINUTES = ("2026-02-01", "Roof meeting", "The cost of the roof is 380 euros. Anna brings cake.")
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "quoted"),
+    [
+        ("Roof meeting", "Corrections: the cost was wrong: it is 420.", "Corrections: the cost was wrong: it is 420."),
+        ("Roof", "The cost of the roof was wrong. It is 420.", "The cost of the roof was wrong. It is 420."),
+        ("Roof", "The roof costs 420 euros, not 380.", "The roof costs 420 euros, not 380."),
+        (
+            "Roof",
+            "Corrections: the cost of the roof was wrong: it is 420. The hall has 18 seats, not 14.",
+            "Corrections: the cost of the roof was wrong: it is 420.",
+        ),
+        ("Roof", "The cost of the boat was wrong: it is 420.", ""),
+        ("Roof", "The cost of the roof was wrong.", ""),
+        ("Roof", "The roof cost is fine.", ""),
+    ],
+)
+def test_a_figure_that_was_corrected_answers_beside_the_older_one(title: str, text: str, quoted: str) -> None:
+    hits = [hit(*MINUTES, "note", ()), hit("2026-02-15", title, text, "note", ())]
+    for today in (date(2026, 3, 8), date(2027, 3, 8)):  # a figure is not over
+        corrected = correction(parse("How much does the roof cost?", today), hits, today)
+        assert (corrected.change if corrected else "") == quoted
+        if corrected:
+            assert corrected.before == "The cost of the roof is 380 euros."
+
+
+LINE = "The cost of the roof is 380 euros."
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "is_shown"),
+    [
+        ("2026-02-15", "Corrections: the cost was wrong: it is 420.", True),
+        ("2026-02-15", "The cost was wrong. It is 420.", True),
+        ("2026-02-15", "The cost is 420 euros, not 380.", True),
+        ("2026-02-15", "The cost is 420 euros, not 350.", False),  # another figure
+        ("2026-02-15", "Corrections: the cost was right: it is 380.", False),
+        ("2026-02-15", "Corrections: the rent was wrong: it is 420.", False),
+        ("2026-02-15", "Corrections: it is 420.", False),  # of what?
+        ("2026-02-15", "The cost is 420 euros.", False),
+        ("2026-01-15", "Corrections: the cost was wrong: it is 420.", False),  # older
+    ],
+)
+def test_later_sentences_that_correct_a_quoted_figure(written: str, text: str, *, is_shown: bool) -> None:
+    later = hit(written, "Minutes", text, "note", ()).passage
+    source = hit(*MINUTES, "note", ()).passage
+    assert [each.sentence for each in of_figures([(LINE, source)], [later])] == ([text] if is_shown else [])
+    assert not of_figures([("Anna brings cake.", source)], [later])
