@@ -378,3 +378,20 @@ def test_what_was_first_read_since_yesterday_is_new(store: KnowledgeStore, monke
     assert new
     assert new.kinds == {"mail": 2, "event": 1}
     assert new.newest.title == "Mail 23"
+
+
+def test_dated_passages_are_those_that_match_of_kinds_and_days_the_latest_first(store: KnowledgeStore) -> None:
+    for day in (9, 10, 11, 12):
+        mail = note(f"<{day}>", f"Moved {day}.", kind="mail", title="A", date=datetime(2026, 11, day, 23, 59))
+        put(store, b"/%d.eml" % day, mail)
+    put(store, b"/b.md", note("", "Moved too.", date=datetime(2026, 11, 11)))
+    put(store, b"/c.eml", note("", "Nothing.", kind="mail", date=datetime(2026, 11, 11)))
+
+    def texts(most: int, *kinds: str) -> list[str]:
+        dated = store.dated('"moved"', kinds, date(2026, 11, 10), date(2026, 11, 11), most)
+        return [passage.text for passage in dated]
+
+    assert texts(9, "mail") == ["Moved 11.", "Moved 10."]
+    assert texts(9, "mail", "note") == ["Moved 11.", "Moved too.", "Moved 10."]
+    assert texts(1, "mail") == ["Moved 11."]
+    assert texts(9) == []

@@ -4,20 +4,25 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from device_app.commands.today import today
 from device_app.english.query import parse
 from device_app.everyday.agenda import Agenda
 from device_app.everyday.rule import Asked, Ruled
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.known_people import known_people
+from device_app.knowledge.known_people import KnownPeople, known_people
 from models.fake import FakeEmbedder
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
+
+if TYPE_CHECKING:
+    from device_app.device import Device
 
 NOW = datetime(2026, 11, 25, 9)  # a Wednesday
 ME = "Runa Fjelde <runa@fjelde.example>"
@@ -53,7 +58,20 @@ class Said:
     kind: str = "mail"
 
 
-Home = Callable[[Sequence[Said]], Callable[[str], Ruled | None]]
+@dataclass
+class House:
+    """Stands in for the device: a store with the calendar and some messages, and the people in it."""
+
+    knowledge: KnowledgeStore
+    people: KnownPeople
+
+    def __call__(self, question: str) -> Ruled | None:
+        """Ask about the agenda."""
+        now = NOW.astimezone()
+        return Agenda(self.knowledge, self.people).answer(Asked(parse(question, now.date()), now))
+
+
+Home = Callable[[Sequence[Said]], House]
 
 
 @pytest.fixture(autouse=True)
@@ -68,11 +86,11 @@ def in_the_middle_of_europe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """Read the calendar and some messages, and return a function that asks about the agenda."""
+    """Read the calendar and some messages."""
 
-    def read(messages: Sequence[Said]) -> Callable[[str], Ruled | None]:
+    def read(messages: Sequence[Said]) -> House:
         folder = tmp_path / "files"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         lines = ["BEGIN:VCALENDAR"]
         for number, (title, start, length, *more) in enumerate(EVENTS):
             lines += ["BEGIN:VEVENT", f"UID:{number}", "DTSTAMP:20261110T080000Z", f"SUMMARY:{title}"]
@@ -84,8 +102,7 @@ def home(tmp_path: Path) -> Home:
         Ingestion(store, FakeEmbedder()).run([folder])
         people = known_people(store.database)
         people.state_me([ME])
-        now = NOW.astimezone()
-        return lambda question: Agenda(store, people).answer(Asked(parse(question, now.date()), now))
+        return House(store, people)
 
     return read
 
@@ -157,6 +174,16 @@ def test_a_newer_mail_stands_beside_the_event_that_it_moves(home: Home, question
     answer = home([BOILER])(question)
     assert answer
     assert answer.text == expected
+
+
+def test_the_first_screen_shows_the_mail_beside_the_next_event(home: Home) -> None:
+    shown = today(cast("Device", home([BOILER])), NOW.astimezone())
+    assert shown.next == (
+        "tomorrow, Thursday, 26 November: 10:00–11:00 Boiler service (mail of 23 November from Thermo Service: "
+        "“We have to move the appointment. The new time is Friday 15:00.”)"
+    )
+    shown = today(cast("Device", home([BOILER])), (NOW + timedelta(days=1)).astimezone())
+    assert len(shown.events) == 3
 
 
 def mail(text: str, subject: str = "Hello", writer: str = THERMO, written: str = MONDAY) -> Said:
