@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import naming, persons, speech
 from device_app.english.contacts import MAIL, PHONE, entry
+from device_app.english.mentioned import is_of_other, is_reached
 from device_app.english.persons import PersonQuestion
 from device_app.english.stop_words import STOP_WORDS
 from device_app.english.terms import without_accents
@@ -40,6 +41,9 @@ _FIRST_MESSAGES: Final = 2
 _MONTHS: Final = "|".join(calendar.month_name[1:])
 _DATE: Final = rf"\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?(?:{_MONTHS})|(?:{_MONTHS}) \d|\d{{4}}-\d\d-\d\d"
 _OF_OTHER: Final = r"['’](?:s\b|\s)|\b(?:my|your|his|her|our|their)\b"
+_THEIRS: Final = r"['’]s(?= (?:[a-z]+ )?(?:number|(?:tele)?phone|tel|mobile|cell|e-?mail|mail|address|landline)\b)"
+"""Matches the genitive of a name whose number follows: "Ivo's new number", not "Ivo's doctor"."""
+
 _NEAR, _NEARER = rf"(?:(?!{_OF_OTHER}).){{0,12}}", rf"(?:(?!{_OF_OTHER})[^:]){{0,12}}"
 """Match the few characters between words that belong together: without another possessive, `_NEARER` without ":"."""
 _PAST: Final = r"\b(?:not (?!before|after|between|on|at|in )|no longer|never|wrong|old|former)"
@@ -114,7 +118,7 @@ class Persons:
         what = _ASKED[question.ask]
         named = [safe_line(card.name)] if known or people else []
         of_mails = [safe_line(number) for _, _, number in signed] if len(lines) == len(signed) == 1 else []
-        head = " · ".join((*named, *(known or of_mails or _quoted(question, people, [line for _, line in lines]))))
+        head = " · ".join((*named, *(known or of_mails or _quoted(question, people, lines))))
         if question.ask == "who" and people:
             head = " · ".join((safe_line(card.name), *card.addresses[:2], *card.numbers[:2], *_counts(people)))
         quotes = [f"- {_where(passage)} [{n}]\n  > {safe_line(line)}" for n, (passage, line) in enumerate(lines, 1)]
@@ -148,15 +152,17 @@ class Persons:
             first = list(self._first_messages(people, asked))
             yield from first
             lines = [] if first else lines
-        yield from {each.text: (each.passage, each.text) for each in lines}.values()
+        own = lines if people else [each for each in lines if not _is_of_other(each.passage, each.text, words)]
+        yield from {each.text: (each.passage, each.text) for each in own or lines}.values()
 
     def _said_of(self, words: Sequence[str], question: PersonQuestion, asked: Asked) -> list[_Line]:
         """Return the lines that contain all the `words` and may answer the question, the likeliest first."""
+        is_named = question.ask in ("who", "birthday") or bool(self.people.directory.meant(question.name))
         ids = FullText(self.store.database).matches(all_of([quoted(word) for word in words]), _MOST_PASSAGES)
         name, lines = re.compile(_name(words), re.IGNORECASE), list[_Line]()
         for passage in asked.present(self.store.passages(ids.tolist()).values()):
             for line in _lines_of(passage, question):
-                if (score := _score(line, words, question, passage)) > 0:
+                if (score := _score(line, words, question, passage)) > 0 and (is_named or is_reached(line, words)):
                     is_who = question.ask == "who"
                     said = line[:_MOST_CHARACTERS] if is_who else entry(line, name, _MOST_CHARACTERS)
                     lines.append(_Line(score, said, passage))
@@ -174,6 +180,10 @@ class Persons:
                     if speaker in names and left:
                         left -= 1
                         yield passage, f"{naming.shown(speaker)}: {said[:_MOST_CHARACTERS]}"
+
+
+def _is_of_other(passage: StoredPassage, line: str, words: Sequence[str]) -> bool:
+    return is_of_other(line, words, is_own=passage.kind in _OWN)
 
 
 def _where(passage: StoredPassage) -> str:
@@ -210,18 +220,25 @@ def _lines_of(passage: StoredPassage, question: PersonQuestion) -> Iterator[str]
         yield from (each.strip() for each in (sentences(line) if question.ask == "who" else [line]))
 
 
-def _quoted(question: PersonQuestion, people: Sequence[Person], lines: Sequence[str]) -> list[str]:
-    """Return the number or the address that is asked for, if the lines have it behind the name, and have no other.
+def _quoted(
+    question: PersonQuestion, people: Sequence[Person], quotes: Sequence[tuple[StoredPassage, str]]
+) -> list[str]:
+    """Return the number or the address that is asked for, if the quotes have it behind the name, and have no other.
 
-    Behind a trade, the name of who has it may stand between: "Plumber: Katja Sirk, tel. 555 0126".
+    The doctor of somebody else is not the person's. Behind a trade, the name of who has it may stand between:
+    "Plumber: Katja Sirk, tel. 555 0126".
     """
     pattern = {"phone": PHONE, "mail": MAIL}.get(question.ask)
+    lines = [line for _, line in quotes]
+    words = [word for word in naming.words(question.name) if word not in STOP_WORDS]
     written = {match[0] for line in lines for match in (pattern.finditer(line) if pattern else ())}
     if pattern is None or len(written) != 1:
         return []
-    name = _name([word for word in naming.words(question.name) if word not in STOP_WORDS])
+    if not people and any(_is_of_other(passage, line, words) for passage, line in quotes):
+        return []
+    name = _name(words)
     is_theirs = re.compile(
-        rf"(?i:\b{name}\b)(?: [A-Z]\w+)?(?:['’]s)?(?:(?!{_OF_OTHER}|{_PAST})[^A-Z]){{0,{_NEAR_NUMBER}}}?"
+        rf"(?i:\b{name}\b)(?: [A-Z]\w+)?(?:{_THEIRS})?(?:(?!{_OF_OTHER}|{_PAST})[^A-Z]){{0,{_NEAR_NUMBER}}}?"
         rf"{re.escape(*written)}(?!\W+(?:is |was )?(?:{_PAST}))"
     )
     of_trade = re.compile(

@@ -190,3 +190,40 @@ def test_the_number_behind_a_trade_and_a_name_stands_first(tmp_path: Path) -> No
         if (ruled := rule.answer(Asked(parse(question, NOW.date()), NOW)))
     ]
     assert starts == ["041 555 0163", "- numbers [1]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "starts"),
+    [
+        (
+            "Dr Bonetti, Tomaso's doctor: 555 0151",
+            "my doctor's number",
+            "- numbers [1]\n  > Dr Bonetti, Tomaso's doctor",
+        ),
+        ("Tomaso's new doctor: 555 0151", "number of my doctor", "- numbers [1]\n  > Tomaso's new doctor"),
+        ("The doctor of Tomaso: 555 0151", "my doctor's number", "- numbers [1]\n  > The doctor of Tomaso"),
+        ("His doctor: 555 0151", "what is the doctor's number", "- numbers [1]\n  > His doctor"),
+        ("Tomaso's doctor: 555 0151\n\nMy doctor: 555 0152", "my doctor's number", "555 0152\n\n- numbers [1]\n  > My"),
+        ("My doctor: 555 0152", "my doctor's number", "555 0152\n\n- numbers"),
+        ("Here's the doctor: 555 0152", "my doctor's number", "555 0152\n\n- numbers"),
+        ("Ivo's dentist: 555 0153", "Ivo's number", "- numbers [1]\n  > Ivo's dentist"),
+        ("Ivo's new number: 555 0153", "Ivo's number", "555 0153\n\n- numbers"),
+        ("Zoran Hrovat, builder, on the second floor, 555 0108", "phone number of the second floor", ""),
+        ("Zoran Hrovat (telephone 555 0117) and the owners, second floor.", "phone number of the second floor", ""),
+        ("Hrovat painted the second floor, 555 0117", "phone number of the second floor", ""),
+        ("Calls about the boiler: 555 0101", "phone number of the boiler", ""),
+        ("second floor: 555 0172", "phone number of the second floor", "555 0172\n\n- numbers"),
+        ("555 0163: the vet", "phone number of the vet", "- numbers [1]\n  > 555 0163: the vet"),
+        ("Ring 555 0101 and ask for the plumber", "number of the plumber", "- numbers [1]\n  > Ring 555 0101"),
+        ("Katja Sirk is our plumber, 555 0126", "the plumber's number", "555 0126\n\n- numbers"),
+    ],
+)
+def test_somebody_without_a_name_is_told_from_others_and_from_what_is_only_mentioned(
+    tmp_path: Path, text: str, question: str, starts: str
+) -> None:
+    (tmp_path / "numbers.txt").write_text(text)
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path / "numbers.txt"])
+    ruled = Persons(store, known_people(store.database)).answer(Asked(parse(question, NOW.date()), NOW))
+    assert bool(ruled) == bool(starts)
+    assert not ruled or ruled.text.startswith(starts)
