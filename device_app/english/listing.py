@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from device_app.english import periods, titles
+from device_app.english.listing_phrases import NEWS, NO_LIST, NTH
 from device_app.english.periods import Period
 from device_app.english.politeness import bare
 from device_app.english.slots import Slot, Vocabulary, normal
@@ -38,31 +39,6 @@ _SKIPPED: Final = frozenset(
 )
 """Words that may stand between a preposition and its name."""
 
-_NEWS: Final = re.compile(
-    r"(?:what(?:['’]?s| is)|(?:is there )?any(?:thing)?) (?:new|news)(?: in my files)?"
-    r"|(?:(?:my|the|all|new|any) )*(?:files|documents)"
-    r"|(?:have|did) (?:i|we) miss(?:ed)? (?:any|some)thing|what (?:have|did) (?:i|we) miss(?:ed)?"
-    r"|what (?:came|has come|has arrived|arrived|was added|has been added|got added|turned up)(?: in)?",
-    re.IGNORECASE,
-)
-"""Matches a question for everything of a period, without the words for the period: "What is new (since Monday)?"."""
-
-_NTH: Final = re.compile(
-    r"(?i)\b(?:second|third|fourth|fifth|sixth|penultimate)\b"
-    r"(?:[- ](?:to[- ])?(?:last|latest|newest|oldest|most recent))? (?:(?:e-?)?mail|message|letter|note|chat|file)"
-    r"|\blast but\b|\bbut (?:one|two)\b"
-)
-"""Matches a place in an order other than the first and the last: "the second mail", "the last mail but one"."""
-
-_NO_LIST: Final = re.compile(
-    r"(?i)(?:write|draft|compose|send|forward|reply|respond|answer|delete|remove|erase|archive|move|mark|block|"
-    r"unsubscribe|translate|summari[sz]e|recap|sum up|(?:(?:a|the|short) )*(?:summary|overview) of)\b(?! me\b)"
-    r"|.*\b(?:how many|number of) (?:\w+ )?(?:people|senders)\b"
-)
-"""Matches requests to write, summarise or change mails, and questions that count people: none of them asks for
-documents.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -83,12 +59,12 @@ class Reading:
 def readings(question: str, today: date) -> Iterator[Reading]:
     """Yield how a question can be read, the likeliest way first; nothing if it asks for anything else."""
     text = bare(question)
-    if not text or len(text) > _MOST_CHARACTERS or _NO_LIST.match(text) or _NTH.search(text):
+    if not text or len(text) > _MOST_CHARACTERS or NO_LIST.match(text) or NTH.search(text):
         return
     yield from (Reading("title", parts) for parts in titles.read(" ".join(text.lower().split()), _WORDS))
     period = periods.read(text, today)
     rest = normal(period.rest if period else text)
-    if period and _NEWS.fullmatch(rest):
+    if period and NEWS.fullmatch(rest):
         passed = replace(period, last=min(period.last or today, today))  # what is planned is not new
         yield Reading("list", {"kind": "file", "noun": "documents"}, passed)
         return
@@ -129,7 +105,7 @@ def _reading(said: str, period: Period | None, today: date) -> Reading | None:
     slots = _with_verbs(_WORDS.read(said))
     kinds = {slot.kind for slot in slots}
     is_when, is_how = "when" in kinds and not kinds & {"last", "first"}, "how" in kinds and "named" not in kinds
-    if not slots or kinds & {"other", "state"} or is_when or is_how:
+    if not slots or kinds & {"other", "state"} or is_when or is_how or _is_about_other(slots):
         return None
     parts = _roles(slots)
     if parts is None or any(_is_of_no_name(parts[name], today) for name in parts.keys() & _LIMITS):
@@ -162,6 +138,18 @@ def _reading(said: str, period: Period | None, today: date) -> Reading | None:
     if nouns and not is_plural and nouns[0].text not in _ALWAYS_MANY:
         parts["single"] = "one"
     return Reading(form, parts, period)
+
+
+def _is_about_other(slots: Sequence[Slot]) -> bool:
+    """Return whether a question has an unknown verb ("who ordered") or a number that counts no documents."""
+    is_verb = slots[0].text == "who" and len(slots) > 1 and not slots[1].kind
+    counted = ("last", "first", "most", *_NOUNS)
+    return is_verb or any(
+        not slot.kind
+        and slot.text.isdigit()
+        and not {each.kind for each in slots[max(0, at - 1) : at + 3]} & {*counted}
+        for at, slot in enumerate(slots)
+    )
 
 
 def _with_verbs(slots: Sequence[Slot]) -> tuple[Slot, ...]:

@@ -109,6 +109,11 @@ ASIDE = (
     "the third note about the boathouse",
     "the second to last mail from Rick Moen",
     "the last mail but one",
+    "who ordered the tiles",  # not "titles"
+    "who forgot the titles",
+    "what for did Rick Moen get 11580",
+    "what did Rick Moen get 11580 for",
+    "did Rick Moen get 11580",
 )
 
 
