@@ -33,6 +33,12 @@ _DAYS_UNTIL = re.compile(r"\bhow many (?:\w+ )?(?:days|weeks|months|nights|hours
 _LASTS = re.compile(r"\bhow long\b.*\blast\W*$")
 _WHOM_PAID = re.compile(r"\bwhom? (?:did|do|have|had) (?:we|i|you|they) (?:pay|paid)\b")
 _IT_COSTS = re.compile(r"\b(?:do|does|did|has|have|will) (?:it|this|that|you|he|she|they|these|those) (?:\w+ )?cost\b")
+_IN_GENERAL = re.compile(
+    r"\b(?:how much|what) (?:(?:do|does|would|will) (?:an?\b[^,]*|[a-z]+s) cost|is an? [^,]* worth)\W*$"
+    r"|\bhow (?:much|expensive|dear) (?:is|are|would) an? [\w' -]+\W*$|\b(?:price|cost) of an? [\w' -]+\W*$"
+)
+"""Matches a question for a price in general, "how much does a van cost", not for what the person paid for theirs."""
+
 _BUT_ONE = re.compile(r"\bbut (?:one|two|three|\d)\b")
 _BOUGHT_WHERE = re.compile(r"\bwhere\b.*\b(?:buy|bought|purchased?)\b")
 
@@ -44,7 +50,7 @@ def is_misread(aligned: Alignment) -> bool:
         for guard in (
             _counts_other_things, _names_state, _pays_itself, _asks_for_birthday, _asks_for_number, _asks_for_speed,
             _asks_who_it_is, _asks_for_days_until, _asks_how_long, _is_other_container, _asks_for_other_party,
-            _asks_for_mail, _asks_what_it_costs, _asks_for_next_place, _joins_parts_of_two_cells,
+            _asks_for_mail, _asks_what_it_costs, _asks_in_general, _asks_for_next_place, _joins_parts_of_two_cells,
         )
     )  # fmt: skip
 
@@ -182,3 +188,8 @@ def _asks_for_mail(aligned: Alignment) -> bool:
 def _asks_what_it_costs(aligned: Alignment) -> bool:
     """Return whether the question asks what a thing costs that it does not name, which is not the sum of all rows."""
     return bool(_IT_COSTS.search(aligned.words.text)) and not aligned.values
+
+
+def _asks_in_general(aligned: Alignment) -> bool:
+    """Return whether the question asks what anything of a kind costs, and the rows are payments of single days."""
+    return bool(_IN_GENERAL.search(aligned.words.text)) and bool(aligned.columns.dated())

@@ -360,6 +360,11 @@ def test_filters_narrow_the_tables(rule: Tables) -> None:
         "how did I spend 14 March",
         "did Petra like Luna?",
         "what was the highest climb but one",
+        "how much do groceries cost",  # in general
+        "what does an optician cost",
+        "how much does an optician cost?",
+        "how expensive is an optician",
+        "what is the price of an optician",
         "total",
         "",
         "🦆",
