@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from device_app.companion.link import heartbeat
 from device_app.english.private import reason
 from device_app.english.query import FILTERS, parse
 from shared.errors import UsageError
@@ -48,8 +49,10 @@ def spelt(draw: random.Random) -> str:
 
 
 @pytest.fixture
-def connected(home: Home) -> Home:
-    """A device whose link is open, and on which no message is under way."""
+def connected(home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A device whose link is open, and on which no message is under way, nor a ping, however long a test takes."""
+    monkeypatch.setattr(heartbeat, "IDLE_PING_S", 3600.0)
+    monkeypatch.setattr(heartbeat, "IDLE_SILENT_S", 7200.0)
     assert home.public.link.wait(30).connected
     until(lambda: home.public.link.state.round_trip_s)
     return home
