@@ -7,11 +7,10 @@ named before it. What may, might or should be moved, and what is only asked, is 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
-from functools import lru_cache
 from typing import Final, Literal
 
-from device_app.english import clocks, dates, event_names
+from device_app.english import clocks, event_names
+from device_app.english.notice_days import MOVED, VERB, old_and_new, says_when
 from device_app.english.stop_words import word_set
 from device_app.english.terms import plain
 
@@ -35,25 +34,13 @@ _MAY_SAY: Final = re.compile(
 """Matches most sentences that are a notice or a denial, and far fewer others, at a small cost."""
 
 _MOST_CHARACTERS: Final = 400
-_KEPT: Final = 4096
-_ANY_DAY: Final = date(2026, 1, 1)
-"""A day on which to read a text only to learn whether it names a day."""
-
 _ADVERBS: Final = (
     "now|also|already|just|unfortunately|sadly|therefore|thus|again|only|sorry|finally|hereby|then|all|actually|once|"
     "more|however|regrettably"
 )
-_MOVED: Final = (
-    r"moved(?! in\b| out\b| into\b)|rescheduled|postponed|pushed|shifted|brought forward|put (?:off|back)|delayed|"
-    r"changed|relocated|adjourned|deferred"
-)
 _OFF: Final = (
     r"cancell?ed|called off|scrapped|"
     r"off(?=$|[.!,;)]| (?:on|for|today|tonight|tomorrow|this|next|because|as|due|after)\b)(?! for (?:his|her|my|a)\b)"
-)
-_VERB: Final = (
-    r"mov(?:e|ed|ing)|reschedul(?:e|ed|ing)|postpon(?:e|ed|ing)|push(?:ed|ing)?|shift(?:ed|ing)?|delay(?:ed|ing)?|"
-    r"bring|brought|bringing|put(?:ting)?|chang(?:e|ed|ing)|cancel(?:l?ed|l?ing)?|call(?:ed|ing)?|defer(?:red)?"
 )
 _LICENCE: Final = (
     r"(?:(?:have|has|had|need|needs|needed|going|am|are|is|forced|obliged) to|must|will|'ll|am|'m|are|'re|is|has|have|"
@@ -63,14 +50,14 @@ _LICENCE: Final = (
 
 _PASSIVE: Final = re.compile(
     rf"(?:(?:\b(?:is|are|was|were|be|been|being|got|gets)|'s|'re)(?: (?:{_ADVERBS}|being|going to be))*"
-    rf" (?P<verb>{_MOVED}|{_OFF})|\b(?:has|have)(?: (?:{_ADVERBS}))* (?:moved|changed|shifted)(?= to| from|$|[:,]))"
+    rf" (?P<verb>{MOVED}|{_OFF})|\b(?:has|have)(?: (?:{_ADVERBS}))* (?:moved|changed|shifted)(?= to| from|$|[:,]))"
     r"(?!\w)"
 )
-_BARE: Final = re.compile(rf"\b(?P<verb>(?:{_MOVED}|cancell?ed)(?=$|[.!;,:)]| (?:to|until|till|for|by|on|from)\b))")
+_BARE: Final = re.compile(rf"\b(?P<verb>(?:{MOVED}|cancell?ed)(?=$|[.!;,:)]| (?:to|until|till|for|by|on|from)\b))")
 """Matches a participle of which the verb is left out: "Choir rehearsal moved to Friday"."""
 
 _ACTIVE: Final = re.compile(
-    rf"\b(?:(?P<licence>{_LICENCE}) )?(?P<verb>{_VERB})(?: (?:off|back|forward))? (?P<object>(?:the|our|your|my|this"
+    rf"\b(?:(?P<licence>{_LICENCE}) )?(?P<verb>{VERB})(?: (?:off|back|forward))? (?P<object>(?:the|our|your|my|this"
     rf"|that|his|her|their|it|today's|tonight's|tomorrow's|\w+day's)\b.*)"
 )
 _NO_OBJECT: Final = re.compile(
@@ -79,7 +66,7 @@ _NO_OBJECT: Final = re.compile(
 )
 _NOT_ON: Final = re.compile(
     rf"(?:\b(?:will not|won't|does not|doesn't|is not|isn't|cannot|can't|'s not)(?: (?:{_ADVERBS}))* (?:be )?"
-    r"(?:tak(?:e|ing) place|happen(?:ing)?|be held|held)|\b(?:falls|fell|fallen) through)\b"
+    r"(?:tak(?:e|ing) place|meet|happen(?:ing)?|be held|held)|\b(?:falls|fell|fallen) through)\b"
 )
 _NONE: Final = re.compile(
     r"(?:^|[,:;] ?|\bthere (?:is|will be|'s) |\bthere's )no (?P<what>(?:[\w'-]+ ){0,4}?[\w'-]+)(?= (?:on|today|tonight|"
@@ -98,10 +85,10 @@ _BY: Final = re.compile(
     r"\b(?:hours?|minutes|days?|weeks?) (?:later|earlier|sooner)\b(?! than)|\bby (?:an?|\w+) (?:hour|day|week)s?\b"
 )
 _MOVES: Final = re.compile(r"\b(?:moves|shifts) (?:to|from)\b")
-_OF_TIMES: Final = re.compile(r"\b(?:times?|dates?|days?|start|place|venue|room|location|appointment|to|from)\b")
+_OF_TIMES: Final = re.compile(r"\b(?:times?|dates?|days?|start|place|venue|room|location|appointment)\b")
 _HAPPENS: Final = re.compile(
-    r"\b(?:meets?|meeting|starts?|begins?|starting|beginning|takes? place|happens?|comes?|coming|moves?|shifts?"
-    r"|makes? it|(?P<is>is|are|will be|be|'s))\b"
+    r"\b(?:meets?|meeting|starts?|begins?|starting|beginning|takes? place|happens?|comes?|arrives?|coming|moves?"
+    r"|shifts?|makes? it|rehearse|gather|(?P<is>is|are|will be|be|'s))\b"
 )
 _PRONOUNS: Final = word_set("we i they he she you us let's let")
 _CONDITION: Final = re.compile(r"\b(?:if|unless|whether|in case|maybe|perhaps|possibly|probably|hopefully)\b")
@@ -111,7 +98,7 @@ _HEDGE: Final = re.compile(
 )
 """Matches words before a verb that take the certainty from it."""
 _DENIED: Final = re.compile(
-    rf"(?:\b(?:not|never)\b|n't\b)(?: \w+){{0,3}} (?:{_MOVED}|cancell?ed|off)\b|\bas (?:planned|scheduled|usual|agreed|"
+    rf"(?:\b(?:not|never)\b|n't\b)(?: \w+){{0,3}} (?:{MOVED}|cancell?ed|off)\b|\bas (?:planned|scheduled|usual|agreed|"
     r"always|before|announced)\b|\b(?:still|back) on\b|\bon after all\b|\btakes? place after all\b|\bstays? (?:on|at|"
     r"as|where)\b|\bremains? (?:on|at|as|the same)\b|\bback to\b|\bfalse alarm\b|\bun-?cancell?ed\b"
 )
@@ -123,19 +110,10 @@ _CITED: Final = re.compile(
 _CUT: Final = re.compile(
     r"[,;:()–—]|\s-\s|\b(?:and|but|so|that|because|since|as|while|when|which|who|although|though)\b"
 )
-_CLAUSE_END: Final = re.compile(r"[,;()–—](?! ?\d)|\s-\s|\b(?:and|but|so|because|since|while|although|though)\b")
-_OLD_AND_NEW: Final = (
-    re.compile(r"(?P<new>.*)\b(?:instead of|rather than) (?P<held>.+)"),
-    re.compile(r"\b(?:no longer|not) (?P<held>(?:on|at)\b.+?)(?:,? but |[,;] )(?P<new>.+)"),
-    re.compile(r"(?P<new>.+?),? (?:and )?(?:not|no longer) (?P<held>.+)"),
-    re.compile(r"(?P<before>.*)\bfrom (?P<held>.+?) (?:to|until|till) (?P<new>.+)"),
-    re.compile(rf"(?P<held>.*?)\b(?:{_MOVED}|{_VERB}|moves|shifts)\b.*?\b(?:to|until|till|for) (?P<new>.+)"),
-    re.compile(r"(?P<held>.*?)\bnew \w+(?: time)?\b.*?(?:\bis\b|\bare\b|\bbe\b|:| [–-] |\bon\b|\bat\b)(?P<new>.+)"),
-    re.compile(rf"(?P<held>.*?)\b(?:{_MOVED}) ?[:–-] ?(?P<new>.+)"),
-    re.compile(r"(?P<held>.*?)\bnow\b(?P<new>.+)"),
-    re.compile(rf"(?!.*\binstead\b|correction|update)(?P<held>.*\b(?:{_MOVED}|{_VERB})\b.*)(?P<new>)"),
+_REASON: Final = re.compile(
+    r"^(?:of|due to|owing to) (?:(?:the|a|an|our|my) )?\w+(?: \w+)? (?=(?:the|our|your|my|this|\w+'s)\b)"
 )
-"""Ways to say what held before and what is new; the first that fits counts."""
+_CLAUSE_END: Final = re.compile(r"[,;()–—](?! ?\d)|\s-\s|\b(?:and|but|so|because|since|while|although|though)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +147,7 @@ def notice(sentence: str) -> Notice | None:
     if not (every := [each for each in _moved(text) if each.is_sure(text)]):
         return None
     moved = next((each for each in every if event_names.stems(each.what)), every[0])
-    held, new = (text, "") if _BY.search(text) else _old_and_new(text)
+    held, new = (text, "") if _BY.search(text) else old_and_new(text)
     return _notice("moved", moved.what, held, new)
 
 
@@ -177,17 +155,6 @@ def denies(sentence: str) -> bool:
     """Return whether a sentence says that something is not moved or cancelled, or takes place as planned."""
     text = _prepared(sentence) if len(sentence) <= _MOST_CHARACTERS and _MAY_SAY.search(sentence) else ""
     return "?" not in text and bool(_DENIED.search(text)) and notice(sentence) is None
-
-
-def says_when(text: str) -> bool:
-    """Return whether a text in lower case names a day or a time."""
-    return names_day(text) or bool(clocks.named(text))
-
-
-@lru_cache(_KEPT)
-def names_day(text: str) -> bool:
-    """Return whether a text in lower case names a day, a week, a month or a year."""
-    return bool(dates.named(text, _ANY_DAY))
 
 
 def _prepared(sentence: str) -> str:
@@ -241,7 +208,7 @@ def _moved(text: str) -> Iterator[_Match]:
         if match := pattern.search(text):
             subject = _subject(text, match)
             is_person = not _PRONOUNS.isdisjoint(subject.what.split())
-            is_change = "changed" in match[0] and not _OF_TIMES.search(text)
+            is_change = "changed" in match[0] and not _OF_TIMES.search(subject.what)
             if has_when or not (is_person or is_change):
                 yield subject
     if (active := _ACTIVE.search(text)) and _is_stated(active) and not _calls_off(active["verb"], text):
@@ -276,30 +243,16 @@ def _is_stated(match: re.Match[str]) -> bool:
 
 
 def _before(text: str) -> str:
-    """Return the words before a verb that belong to it: those behind the last comma or conjunction."""
-    return _CUT.split(text)[-1].strip()
+    """Return the words before a verb that belong to it: those behind the last comma or conjunction.
+
+    Without a comma, a reason may stand before them: "because of the storm the rehearsal".
+    """
+    return _REASON.sub("", _CUT.split(text)[-1].strip())
 
 
 def _object(text: str) -> str:
     """Return the words of an object: those before the next comma, conjunction, or "to" and "until"."""
     return re.split(r"\b(?:to|until|till|from|due)\b|\bforward\b|\bback\b|\boff\b", _CUT.split(text)[0])[0].strip()
-
-
-def _old_and_new(text: str) -> tuple[str, str]:
-    """Return the words about what held before, and those about what is new; all words are new if nothing says more."""
-    for pattern in _OLD_AND_NEW:
-        if match := pattern.search(text):
-            parts = match.groupdict()
-            if says_when(parts["held"]) or says_when(parts["new"]):
-                return _with_days(parts["held"], parts["new"])
-    return "", text
-
-
-def _with_days(held: str, new: str) -> tuple[str, str]:
-    """Return both texts; where only the new one has a day and the old one only a time, the day is that of both."""
-    if clocks.named(held) and not names_day(held) and names_day(new):
-        return f"{clocks.without(new)} at {held.removeprefix('at ')}", new
-    return held, new
 
 
 def _notice(kind: Literal["moved", "cancelled"], what: str, held: str, new: str) -> Notice:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from device_app.english import notices
 from device_app.english.naming import shown
 from device_app.english.naming import words as words_of_name
+from device_app.english.notice_days import says_when
 from device_app.english.notices import Notice, Owner
 from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
@@ -79,7 +80,7 @@ def announced(passage: StoredPassage, mine: Collection[str]) -> Iterator[Announc
                 before,
                 quote=f"{before.quote} {sentence}",
                 held=f"{before.held} ; {each.held}",
-                new=f"{before.new} ; {each.new}" if notices.says_when(before.new) else each.new,
+                new=f"{before.new} ; {each.new}" if says_when(before.new) else each.new,
                 scope=before.scope | each.scope,
             )
         else:
@@ -140,4 +141,4 @@ def _read(passage: StoredPassage, said: Sequence[tuple[str, str]], place: int) -
 def _continues(before: Announced, each: Announced) -> bool:
     """Return whether a notice goes on with the one before it: the same writer, and no other event named."""
     is_same = before.writer == each.writer and each.words <= before.words and before.kind != "denied" != each.kind
-    return is_same and not (before.kind == each.kind and before.words and each.words and notices.says_when(before.new))
+    return is_same and not (before.kind == each.kind and before.words and each.words and says_when(before.new))

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
-from device_app.english import clocks, dates, event_names, notices
+from device_app.english import clocks, dates, event_names
 from device_app.english.naming import words as words_of_name
 from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
@@ -36,6 +36,7 @@ _BESIDE: Final = 3
 
 _WEEKDAY: Final = re.compile(r"(?:(?:last|this|next) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day")
 _HEAD: Final = re.compile(r"[,:;(|·–—]| - | with | at | @ ")
+_CAPITAL: Final = re.compile(r"(?<!the )\b[A-Z][\w'’-]*")
 _CALLED_OFF: Final = re.compile(r"^cancell?ed:\s*", re.IGNORECASE)
 
 
@@ -54,17 +55,18 @@ class EventName:
 
 def event_name(title: str, place: str, people: Sequence[str], is_name: Callable[[str], bool]) -> EventName:
     """Return what an event is called. `is_name` says whether a word in lower case is part of somebody's name."""
-    title = _CALLED_OFF.sub("", plain(title))
+    title_as_written, title = title, _CALLED_OFF.sub("", plain(title))
     head, *rest = _HEAD.split(title)
     needed = frozenset(event_names.stems(head))
     if not needed or all(map(is_name, terms(head))):
         needed = frozenset(event_names.stems(" ".join((head, *rest)))) or frozenset(map(stemmed, terms(title)))
     needed = needed - event_names.SOFT or needed
-    behind = title.partition(" with ")[2]
+    behind = title_as_written.partition(" with ")[2]
+    named = {plain(word) for word in _CAPITAL.findall(behind)}
     participants = frozenset(stemmed(word) for person in people for word in words_of_name(person))
     return EventName(
         needed,
-        frozenset(stemmed(word) for word in terms(behind) if is_name(word)) if behind else frozenset(),
+        frozenset(stemmed(word) for word in terms(behind) if word in named or is_name(word)) if behind else frozenset(),
         frozenset(map(stemmed, terms(plain(f"{title} {place}")))) | participants,
         participants,
     )
@@ -193,7 +195,8 @@ def _of_day(message: Announced, event: Dated, events: Sequence[Dated], moved_to:
     """Return whether a message names the day of an event, "exact"; another day, "other"; or none, "open"."""
     written = message.written
     held, at, known = spans(message.held, written), _minutes(event.occurrence), clocks.named(message.held)
-    is_over = not held and notices.names_day(message.held)
+    days = dates.named(message.held, written)
+    is_over = bool(days) and all(last < written for _, last in days)
     is_other_time = bool(known) and at is not None and not moved_to and not any(at in each for each in known)
     if is_over or is_other_time:
         return "other"

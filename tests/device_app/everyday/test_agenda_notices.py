@@ -230,6 +230,7 @@ def note(text: str, name: str = "2026-11-24_phone.md", title: str = "Calls") -> 
             mail("Unfortunately your appointment on 26 November has to be cancelled.", "Dentist Dr Stocchi"),
             "has to be cancelled",
         ),
+        (ON_THURSDAY, note("Dentist rang: appointment on Thursday moved to 17:00."), "Dentist rang"),
         ("What is on on 10 December?", mail("The dentist is moved from 10 December to 14 December."), "10 December"),
         (
             "What is on on 10 December?",
@@ -241,6 +242,15 @@ def note(text: str, name: str = "2026-11-24_phone.md", title: str = "Calls") -> 
             mail("The viewing has been rescheduled: Tuesday 17:30.", "Elm Street 4"),
             "17:30",
         ),
+        (ON_FRIDAY, mail("Because of the storm the choir rehearsal on Friday is cancelled."), "Because of the storm"),
+        (ON_FRIDAY, mail("We rehearse on Thursday instead of Friday.", "Choir rehearsal", CHOIR), "instead of Friday"),
+        (
+            WHEN_BOILER,
+            mail("Our engineer will arrive two hours later on Thursday.", "Boiler service"),
+            "two hours later",
+        ),
+        ("When is the book club?", mail("The book club is postponed until January.", "Hello", PETRA), "until January"),
+        ("When is the book club?", mail("The book club will not meet on 2 December.", "Hello", PETRA), "not meet"),
         ("What is on next Tuesday?", chat("Tom: Swimming is cancelled on Tuesday, the pool is closed", "Tom"), "pool"),
         (
             "What is on next Tuesday?",
@@ -276,6 +286,10 @@ def test_messages_that_move_or_cancel_an_event(home: Home, question: str, said: 
         (ON_FRIDAY, mail("I will take the 18:00 bus to the choir rehearsal on Friday instead.", "Bus")),
         (ON_FRIDAY, mail("I have to cancel my subscription.", "Choir rehearsal", CHOIR)),
         (ON_THURSDAY, mail("Petra is off on Thursday.", "Holidays", PETRA)),
+        ("When is the book club?", mail("The book for the book club was changed to Emma.", "Books", PETRA)),
+        (WHEN_BOILER, mail("The price of the boiler service has been changed to 120 euros.")),
+        (WHEN_BOILER, mail("The boiler service now costs 120 euros instead of 100.")),
+        (WHEN_BOILER, mail("I moved the boiler manual to the cellar.", "Boiler service")),
         # an older message, and one about a day that is over
         (WHEN_BOILER, mail(BOILER.text, BOILER.subject, written="2026-11-05T11:00:00+01:00")),
         (ON_FRIDAY, mail("The choir rehearsal on Friday is cancelled.", written="2026-11-16T09:00:00+01:00")),
