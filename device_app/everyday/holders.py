@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _MOST_PASSAGES, _MOST_SHOWN, _MOST_QUOTED = 200, 3, 300
 _KINDS: Final = frozenset(["chat", "mail", "note"])
+_MESSAGES: Final = frozenset(["chat", "mail"])
+"""Kinds in which somebody speaks to somebody; what a note says is left to the model, but may say that a thing moved."""
+
 _IT: Final = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 
 
@@ -54,7 +57,7 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """Says who has a thing, with the message or note that says so."""
+    """Says who has a thing, with the message that says so."""
 
     store: KnowledgeStore
     people: KnownPeople
@@ -87,7 +90,7 @@ class Holders:
                         yield _Line(speaker or sender, text, passage, at)
 
     def _of_line(self, line: _Line, question: HoldingQuestion) -> Iterator[_Said]:
-        for held in holding.held(line.text):
+        for held in holding.held(line.text) if line.passage.kind in _MESSAGES else ():
             holder = held.holder or line.speaker
             if holder and self._is_meant(held, line, question) and self._is_owned(held, line, question):
                 yield _Said(line, self._named(holder))
