@@ -30,7 +30,8 @@ class Hearsay:
     """A question for who said `what`, when, in which words, or whether anything was said about it.
 
     `speaker` said it to `to`; "me" is the person, "" means that nobody is named. `among` are the possible speakers, as
-    in "Adam or Jake"; `order` is "first" or "last" if the question asks for the first or the last time.
+    in "Adam or Jake"; `order` is "first" or "last" if the question asks for the first or the last time. With
+    `is_inquiry`, it was asked, not stated.
     """
 
     asks: Asks
@@ -40,10 +41,13 @@ class Hearsay:
     among: tuple[str, ...] = ()
     order: str = ""
     deed: str = ""
+    is_inquiry: bool = False
 
 
 def readings(question: str) -> Iterator[Hearsay]:
     """Yield how a question for something said, or done, can be read, the likeliest way first."""
+    if _COMPARES.search(question.lower()):
+        return
     if said := read(question):
         yield said
     else:
@@ -76,6 +80,7 @@ def read(question: str) -> Hearsay | None:
         hearsay.to,
         hearsay.among,
         order if order in ("first", "last") else "",
+        is_inquiry=rest[place].text in _INQUIRES and not {slot.text for slot in behind[:2]} & {"to", "for"},
     )
 
 
@@ -224,6 +229,18 @@ _OF_DEEDS: Final = word_set("send sent share shared call called decide decided p
 
 _OF_SUBJECT: Final = frozenset(["about", "anything", "something", "anything about", "something about"])
 _FEW_OF_DEEDS: Final = 2
+_INQUIRES: Final = word_set(
+    """ask asks asked asking wonder wonders wondered wondering enquire enquires enquired enquiring inquire inquires
+    inquired inquiring"""
+) | {"ask about", "asked about"}
+"""Verbs of questions; "asked for" and "asked Anna to" tell of a request, which need not be a question."""
+
+_COMPARES: Final = re.compile(
+    r"\b(?:most|least|more|less)(?: often| frequently)?(?:\W*$| (?:about|of|on|in the (?:group )?chat)\b)"
+    r"|\b(?:more|less) (?:often )?than\b"
+)
+"""Matches a comparison of how often something was said: "who mentioned the boat most", which no message tells."""
+
 _BRINGS_UP: Final = frozenset(["brought up", "bring up", "brings up", "came up with", "raised", "come up with"])
 _OF_BOTH: Final = word_set(
     """talk talked talking speak spoke spoken chat chatted chatting discuss discussed discussing hear heard learn

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import hearsay, periods, speech
 from device_app.english.deeds import tells_of
+from device_app.english.following import begins_as_question
 from device_app.english.hearsay import KIN, Hearsay
 from device_app.english.naming import shown
 from device_app.english.periods import Period
@@ -23,6 +24,7 @@ from device_app.everyday.rule import Asked, Item, Ruled
 from device_app.everyday.showing import moment, noted
 from device_app.knowledge.directory import several
 from shared.printable import safe_line
+from shared.text import sentences
 from shared.types import StoredPassage
 from storage.search import FullText, any_of
 
@@ -108,6 +110,8 @@ class HearsayRule:
         if reading.deed:
             is_base = reading.asks == "when"  # "when did Petra lend", but "who lent"
             messages = [each for each in messages if tells_of(each.text, reading.deed, words, is_base=is_base)]
+        if reading.is_inquiry:
+            messages = [each for each in messages if _inquires(each.text, words)]
         if reading.asks == "what":
             messages += self._replies(held, speakers)
         if reading.to and reading.to != "me":
@@ -211,6 +215,15 @@ def _is_verbatim(what: str, message: str) -> bool:
     said, held = _verbatim(what), _verbatim(message)
     asked = _ASKED.fullmatch(said)
     return said in held or (asked is not None and f" {asked['asks']} {asked['is']} {asked['subject']} " in held)
+
+
+def _inquires(message: str, words: Sequence[str]) -> bool:
+    """Return whether a question in a message holds one of the `words`; people do not always end it with a "?"."""
+    return any(
+        (sentence.rstrip().endswith("?") or begins_as_question(sentence) or "wonder" in sentence.lower())
+        and not _held(content_words(sentence)).isdisjoint(words)
+        for sentence in sentences(message)
+    )
 
 
 def _held(words: Sequence[str]) -> set[str]:

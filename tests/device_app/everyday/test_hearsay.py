@@ -10,6 +10,7 @@ ANSWERS = {
     "Did Petra say anything about the drill?": "Yes.\n\nPetra, 3 October 2026: [1]\n> Petra: I lent your drill",
     "has anybody mentioned the new dose": "Yes.\n\nRuna Fjelde, 9 October 2026: [1]\n> Runa Fjelde: The cat",
     "which of us asked where the ladder was": "Petra, 9 October 2026: [1]\n> Petra: Where is the ladder?",
+    "who asked about the ladder": "Petra, 9 October 2026: [1]\n> Petra: Where is the ladder?",
     "when did petra say the parcels were there": "9 October 2026: [1]\n> Petra: Where is the ladder? The parcels",
     "i can't remember who it was that brought up the new dose": "Runa Fjelde, 9 October 2026: [1]\n> Runa Fjelde: The",
     "petra and the drill, when was that": "3 October 2026: [1]\n> Petra: I lent your drill",
@@ -47,6 +48,15 @@ def test_answers(ask: Ask, question: str) -> None:
         "who did I tell about the new dose",
         "who was told about the drill",
         "when should Petra bring the drill",
+        "who asked about the parcels",  # they are here: no question
+        "who asked about the drill?",
+        "when did Petra ask about the drill",
+        "who wondered about the new dose",
+        "who mentioned the drill most",
+        "who mentioned the drill the most?",
+        "who talked most about the drill",
+        "who mentioned the drill most often",
+        "who mentioned the drill more than Petra",
     ],
 )
 def test_unsure_it_steps_aside(ask: Ask, question: str) -> None:
