@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from typing import Final
 
@@ -30,3 +31,10 @@ NO_LIST: Final = re.compile(
 """Matches requests to write, summarise or change mails, and questions that count people or ask for a reason: none of
 them asks for documents.
 """
+
+MONTH_OR_NAME: Final = re.compile(
+    r"^(?!.*\b(?:from|between)\b.*\b(?:to|and|until|till|through)\b).*\b(?:from|of|by|to|with) "
+    rf"(?P<name>{'|'.join(calendar.month_name[1:])})\b(?!,? \d)",
+    re.IGNORECASE,
+)
+"""Matches a month that may be the name of somebody, too: "messages from May"."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import listing
 from device_app.english.listing import Reading
+from device_app.english.listing_phrases import MONTH_OR_NAME
 from device_app.everyday.kinds import counted_kind
 from device_app.everyday.rule import Asked, Item, Ruled
 from device_app.everyday.selecting import ROLES, Selection, Selector
@@ -55,7 +56,10 @@ class Listing:
     stands_alone: ClassVar[bool] = True
 
     def answer(self, asked: Asked) -> Ruled | None:
-        """Return the list, the count, or the document that is asked for."""
+        """Return the list, the count, or the document that is asked for; None for a month that is also a person."""
+        month = MONTH_OR_NAME.match(asked.text)
+        if month and self.people.directory.meant(month["name"]):
+            return None
         for reading in listing.readings(asked.text, asked.now.date()):
             if ruled := self._read(reading, asked):
                 return ruled

@@ -122,6 +122,28 @@ def test_what_it_leaves_to_others(ask: Ask, question: str) -> None:
     assert ask(question) is None
 
 
+@pytest.mark.parametrize(
+    ("question", "is_month"),
+    [
+        ("mails from May", False),
+        ("mails by May", False),
+        ("mails from May Holt", False),
+        ("mails from May 2026", True),
+        ("mails in May", True),
+        ("mails from April to May", True),
+        ("mails from June", True),
+    ],
+)
+def test_a_month_is_not_taken_for_the_person_of_that_name(tmp_path: Path, question: str, is_month: bool) -> None:
+    for day, name in (("04 May", "Tom Reed <tom@x.example>"), ("08 Jun", "May Holt <may@x.example>")):
+        mail = f"From: {name}\nDate: Mon, {day} 2026 09:00:00 +0200\nSubject: Boat\n\nHello.\n"
+        (tmp_path / f"{day}.eml").write_text(mail)
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path])
+    ruled = Listing(store, known_people(store.database)).answer(Asked(parse(question, NOW.date()), NOW))
+    assert (ruled is not None and "2026" in ruled.understood) is is_month
+
+
 def test_all_who_sent_the_most_are_named(tmp_path: Path) -> None:
     names = ["Ada", "Bo", "Cy", "Di", "Ed", "Flo", "Gus"]
     for day, name in enumerate(names, 1):
