@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Final, Literal
 
+from device_app.english.calendar_words import asks_of_calendar_days, names_no_event
 from device_app.english.following import is_bare_follow_up
 from device_app.english.politeness import bare
 from device_app.english.slots import Slot, Vocabulary, normal
@@ -30,7 +31,7 @@ then, "about" for an event of some days by its subject, "whether" whether it exi
 
 _MOST_CHARACTERS: Final = 160
 _MOST_WORDS: Final = 6
-_FEW: Final = 4
+_FEW, _MOST_FREE = 4, 31
 _AHEAD: Final = timedelta(days=6)
 
 _WORDS: Final = Vocabulary.load("agenda")
@@ -97,10 +98,6 @@ _MEETINGS: Final = word_set(
 )
 _JOINS: Final = word_set("and or")
 _DUE: Final = word_set("due deadline deadlines tasks to-dos todos")
-_POINTS: Final = word_set(
-    """anything nothing something anybody anyone it that this those these he she they his her their him them there one
-    ones"""
-)
 _ANY_EVENT: Final = frozenset(map(stemmed, _GENERIC))
 _SOFT: Final = frozenset(map(stemmed, word_set("training lesson class workout practice session visit trip")))
 
@@ -127,9 +124,9 @@ def read(question: str, today: date, *, is_past: bool = False) -> AgendaQuestion
 
     A day without a year is the next one, or the last one with `is_past` or where the question says so.
     """
-    if len(question) > _MOST_CHARACTERS:
+    text = _normal(question) if len(question) <= _MOST_CHARACTERS else ""
+    if not text or asks_of_calendar_days(text):
         return None
-    text = _normal(question)
     window: Window | None = None
     if named := window_in(text, today, is_past=is_past or bool(_WAS.search(text))):
         window, text = named
@@ -158,12 +155,14 @@ def _asked(text: str, window: Window | None, today: date, *, is_asked: bool) -> 
         return None  # of "this week or next", only the first days were understood
     if subject and any(slot.text.startswith("deadline") for slot in slots):
         return None  # of all deadlines, the calendar may lack this one
-    ask = (
-        _ask_of_event(slots, kinds, window, is_asked=is_asked)
-        if runs
-        else _ask(slots, kinds, window, is_asked=is_asked)
-    )
-    if not ask or (is_past and not runs and not kinds & {"calendar", "things", "last"} and _is_of_days(slots)):
+    ask_of = _ask_of_event if runs else _ask
+    ask = ask_of(slots, kinds, window, is_asked=is_asked)
+    is_one = "last" in kinds and window and not runs  # the last event of some days is not their list
+    if (
+        not ask
+        or is_one
+        or (is_past and not runs and not kinds & {"calendar", "things", "last"} and _is_of_days(slots))
+    ):
         return None
     asked = _question(ask, window, subject, text, today)
     of_meetings, of_due = ask == "count" and "meetings" in kinds, any(slot.text in _DUE for slot in slots)
@@ -275,7 +274,7 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def _question(ask: Ask, window: Window | None, subject: str, text: str, today: date) -> AgendaQuestion | None:
-    if _POINTS & set(subject.split()):
+    if names_no_event(subject):
         return None
     words = _stems(subject) if subject else ()
     if len(words) > _MOST_WORDS:
@@ -286,9 +285,8 @@ def _question(ask: Ask, window: Window | None, subject: str, text: str, today: d
         window = _unnamed(text, today)
     if window is None or (ask in ("when", "about", "whether") and not words):
         return None
-    if ask in ("free", "busy") and (window.last - window.first).days > 31:
-        return None
-    return AgendaQuestion(ask, window, words, subject)
+    is_long = (window.last - window.first).days > _MOST_FREE
+    return None if is_long and ask in ("free", "busy") else AgendaQuestion(ask, window, words, subject)
 
 
 def _unnamed(text: str, today: date) -> Window | None:

@@ -68,6 +68,8 @@ TODAY = date(2026, 11, 25)  # a Wednesday
         ("Is the dentist cancelled?", "when", "dentist"),
         ("Is the dentist cancelled on Thursday?", "about", "dentist"),
         ("Was the dentist moved to Friday?", "about", "dentist"),
+        ("What is on on Good Friday?", "list", ""),
+        ("When is the summer party?", "when", "part"),
     ],
 )
 def test_questions_about_an_agenda(question: str, ask: str, words: str) -> None:
@@ -114,6 +116,17 @@ def test_questions_about_an_agenda(question: str, ask: str, words: str) -> None:
         "Livia's agenda for Monday",
         "x" * 500,
         "?",
+        "When does summer begin?",  # in no calendar of the person's
+        "how long until winter",
+        "when is spring",
+        "when does the summer end?",
+        "what is Good Friday",
+        "What's Easter Monday?",
+        "every other Monday",
+        "what is on every other Monday",
+        "my appointments every second Friday",
+        "my last appointment next week",
+        "what is the last thing on tomorrow",
         "",
     ],
 )
