@@ -37,6 +37,7 @@ _STANDS_FOR_NOTHING = re.compile(
 
 Examples: "Who was it that asked?", "Jake and the garage: when was that?"
 """
+_OWNER = re.compile(r"\b(\w+)['’]s(?= \w)")
 _TOKEN = re.compile(r"\w+|[,;:.!?]")
 
 
@@ -118,6 +119,7 @@ def is_follow_up(query: Query) -> bool:
             return True
         named_before |= named and word in _BETWEEN_CLAUSES
         named |= word in subjects and ((place > 1 and token[0].isupper()) or before in _OPENS_NOUN)
+    named |= any(owner in subjects for owner in _OWNER.findall(rest.lower()))  # "what's anna's number"
     if len(subjects) > 1 or (named and not goes_on):
         return False
     return bool(goes_on or not subjects or (_ASKS.match(rest) and not _OF_ONE_WORD.fullmatch(rest)))

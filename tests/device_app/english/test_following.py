@@ -65,6 +65,8 @@ def test_it_leans(question: str) -> None:
 @pytest.mark.parametrize(
     "question",
     [
+        "what's zora's number",
+        "what is the vet's address?",
         "When is the dentist?",
         "when is the dentist",
         "What is the capital of Mongolia?",
