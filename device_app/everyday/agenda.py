@@ -77,6 +77,7 @@ class Agenda:
             [*map(item, occurrences), *changes],
             [passages[passage] for passage in cites.passages],
             files,
+            may_be_empty=True,
         )
 
 

@@ -90,7 +90,8 @@ class Ruled:
     question was read, its parts joined by " · ": "mails · from Rick Moen · October 2026". `items` are the records
     behind the text, perhaps more than the text shows; if empty, the store has nothing of the kind, which is an answer
     too. `files` are the files that were searched, if they are few: if one of them, or of the sources' files, has
-    changed since it was read, it is read again, and the rule is asked again.
+    changed since it was read, it is read again, and the rule is asked again. With `may_be_empty`, an answer without
+    items is also one to a question in other words, as nothing is on however the day is asked for.
     """
 
     text: str
@@ -98,6 +99,7 @@ class Ruled:
     items: Sequence[Item] = ()
     sources: Sequence[StoredPassage] = ()
     files: Sequence[FileState] = ()
+    may_be_empty: bool = False
 
 
 class Rule(Protocol):
@@ -151,8 +153,7 @@ class Everyday:
             return None
         plain = self.phrasings.plain(asked.text, asked.now.date(), is_name)
         ruled = self._as_worded(replace(asked, query=replace(asked.query, text=plain))) if plain else None
-        is_agenda = ruled is not None and ruled.understood.startswith("agenda")
-        if plain is None or ruled is None or not (ruled.items or is_agenda):
+        if plain is None or ruled is None or not (ruled.items or ruled.may_be_empty):
             return None  # "I found no mails" must be said of what was asked, in its own words
         return replace(ruled, understood=f"{ruled.understood} · read as “{safe_line(plain)}”")
 

@@ -1,6 +1,7 @@
 """Questions that rules understand by meaning, and those of which they must not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from device_app.english import query
 from device_app.everyday.phrasings import Phrasings
-from device_app.everyday.rule import Asked, Everyday
+from device_app.everyday.rule import Asked, Everyday, Ruled
 from device_app.everyday.rules import everyday
 from device_app.knowledge.known_people import known_people
 from models.catalog import Weights, find
@@ -107,3 +108,22 @@ def test_follow_ups_and_filters_are_not_read_by_meaning(life: Database, tmp_path
     said = rules(life, embedder, tmp_path)
     assert said.answer(asked(f"from:rick {UNREAD}")) is None
     assert embedder.embedded == 0
+
+
+@pytest.mark.parametrize("may_be_empty", [True, False])
+def test_nothing_is_an_answer_to_another_wording_only_where_it_is_sure_of_any(
+    tmp_path: Path, may_be_empty: bool
+) -> None:
+    class Plain(Phrasings):
+        def plain(self, question: str, today: date, is_name: Callable[[str], bool]) -> str:
+            return "am I free"
+
+    class Free:
+        stands_alone = True
+
+        def answer(self, asked: Asked) -> Ruled | None:
+            is_plain = asked.text == "am I free"
+            return Ruled("Nothing.", "days · agenda", may_be_empty=may_be_empty) if is_plain else None
+
+    ruled = Everyday((Free(),), phrasings=Plain(FakeEmbedder, tmp_path)).answer(asked(UNREAD))
+    assert (ruled is not None) is may_be_empty
