@@ -15,7 +15,7 @@ PHONE: Final = re.compile(
 )
 """Matches a telephone number, and neither a date nor a pair of years."""
 
-MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\w")
+MAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+\w")
 
 _LABEL: Final = (
     r"(?:tel(?:efon)?|(?:tele|mobile |cell |work |home |office )?phone|mobile?|mob|cell|direct|office|home|work|handy|"

@@ -79,3 +79,9 @@ def test_a_number_is_kept_and_the_length_is_bounded(words: list[str], most: int)
 )
 def test_a_line_of_a_number_alone(line: str, number: str) -> None:
     assert own_number(line) == number
+
+
+@pytest.mark.parametrize(("repeated", "count"), [("a", 0), ("a.", 0), ("(", 0), ("+", 0), ("1", 1)])
+def test_a_word_without_end_is_read_once(repeated: str, count: int) -> None:
+    """In time that grows with the length: where it grew with its square, this took hours."""
+    assert len(contacts(repeated * 1_000_000)) == count
