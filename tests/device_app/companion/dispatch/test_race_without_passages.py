@@ -86,8 +86,8 @@ def test_the_first_token_wins(serve: Serve) -> None:
 def test_an_answer_moves_to_the_side_that_costs_less(
     serve: Serve, costs: object, first: Decision, vocabulary: str
 ) -> None:
-    with linked(serve(Slow(0.005)), vocabulary) as link:
-        raced = Raced(link, first, terms(costs), Slow(0.005), question=REQUEST)  # type: ignore[arg-type]
+    with linked(serve(Slow(0.001)), vocabulary) as link:
+        raced = Raced(link, first, terms(costs), Slow(0.001), question=REQUEST)  # type: ignore[arg-type]
         assert (raced.text, raced.report.origin) == (LINE, "migrated")
         assert raced.report.sent[0] == "the question"
 
