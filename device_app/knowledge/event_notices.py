@@ -19,8 +19,8 @@ from device_app.english.stemming import stemmed
 from device_app.english.terms import plain, terms
 
 if TYPE_CHECKING:
-    from device_app.english.dates import Mention, Span
-    from device_app.knowledge.announced import Announced
+    from device_app.english.dates import Span
+    from device_app.knowledge.announced import Announced, Kind
     from device_app.knowledge.recurrence import Occurrence
 
 _WEEK: Final = timedelta(days=7)
@@ -100,12 +100,15 @@ class _Said:
 def of_events(events: Sequence[Dated], messages: Iterable[Announced]) -> Mapping[Hashable, Sequence[Announced]]:
     """Return what the messages change of the events, by `key`, the newest first, without the others.
 
-    `events` are all that take place on the days that are looked at, so that a message which fits two is of neither. A
-    message counts if it is newer than what the calendar says, and says something else.
+    `events` are all that take place on the days that are looked at, in order, so that a message which fits two is of
+    neither. A message counts if it is newer than what the calendar says, and says something else.
     """
     said: dict[Hashable, _Said] = {}
+    named: dict[EventName, list[Dated]] = {}
+    for event in events:
+        named.setdefault(event.name, []).append(event)
     for message in sorted(messages, key=lambda each: each.passage.date or ""):
-        for event in _meant(message, events, said):
+        for event in _meant(message, named, said):
             known = said.setdefault(key(event.occurrence), _Said())
             if message.kind == "denied" or _agrees(message, event):
                 known.messages.clear()
@@ -138,22 +141,24 @@ def spans(text: str, written: date) -> tuple[Span, ...]:
     return tuple((first, last) for first, last in every if last >= written and last - first < _WEEK)
 
 
-def _is_beside(mention: Mention, other: Mention) -> bool:
-    return 0 < other.start - mention.end <= _BESIDE or 0 < mention.start - other.end <= _BESIDE
-
-
-def _meant(message: Announced, events: Sequence[Dated], said: Mapping[Hashable, _Said]) -> list[Dated]:
-    """Return the events that a message is about, all of one name; none if several names fit it equally well."""
+def _meant(
+    message: Announced, named: Mapping[EventName, Sequence[Dated]], said: Mapping[Hashable, _Said]
+) -> Sequence[Dated]:
+    """Return the events that a message is about, all of one of the names; none if several names fit equally well."""
     fitting: dict[EventName, tuple[tuple[bool, int], list[Dated]]] = {}
-    for event in events:
-        if not _is_newer(message, event.occurrence) or (fit := _fit(message, event.name)) is None:
+    for name, events in named.items():
+        if (fit := _fit(message, name)) is None:
             continue
-        moved_to = said[key(event.occurrence)].days if key(event.occurrence) in said else []
-        day = _of_day(message, event, events, moved_to)
-        if day == "other" or not (fit.is_whole or day == "exact" or fit.is_linked):
-            continue
-        _, days = fitting.setdefault(event.name, ((fit.is_whole, fit.count), []))
-        days.append(event)
+        days_said = _DaysSaid.of(message, events)
+        for event in events:
+            if not _is_newer(message, event.occurrence):
+                continue
+            moved_to = said[key(event.occurrence)].days if key(event.occurrence) in said else []
+            day = days_said.fit(event, moved_to)
+            if day == "other" or not (fit.is_whole or day == "exact" or fit.is_linked):
+                continue
+            _, days = fitting.setdefault(name, ((fit.is_whole, fit.count), []))
+            days.append(event)
     best = max((rank for rank, _ in fitting.values()), default=None)
     ranked = [days for rank, days in fitting.values() if rank == best]
     return ranked[0] if len(ranked) == 1 else []
@@ -179,48 +184,82 @@ def _fit(message: Announced, name: EventName) -> _Fit | None:
         return None
     if not name.companions <= message.scope | writer:
         return None
-    if message.words and message.words <= name.people | name.companions and not message.general:
-        return None  # "Petra is off on Friday"
     in_words, near = name.needed & said, name.needed & (said | message.scope)
-    if message.words and message.words.isdisjoint(name.every - name.people) and not message.general:
+    is_person = message.words <= name.people | name.companions  # "Petra is off on Friday"
+    if message.words and not message.general and (is_person or message.words.isdisjoint(name.every - name.people)):
         return None
     is_linked = bool(writer & (name.people | name.companions))
     if 2 * len(near) < len(name.needed) or not near:
         return None
+    if near < name.needed and near <= frozenset(map(stemmed, message.general)):
+        return None  # "the meeting" may be any meeting
     others = (name.every - name.needed) & message.scope
     return _Fit(len(in_words), len(near) + len(others) > len(name.needed) or near == name.needed, is_linked)
 
 
-def _of_day(message: Announced, event: Dated, events: Sequence[Dated], moved_to: Sequence[Span]) -> _Day:
-    """Return whether a message names the day of an event, "exact"; another day, "other"; or none, "open"."""
-    written = message.written
-    held, at, known = spans(message.held, written), _minutes(event.occurrence), clocks.named(message.held)
-    days = dates.named(message.held, written)
-    is_over = bool(days) and all(last < written for _, last in days)
-    is_other_time = bool(known) and at is not None and not moved_to and not any(at in each for each in known)
-    if is_over or is_other_time:
-        return "other"
-    if held:
-        return "exact" if _is_in(event.day, held) or {*held} & {*moved_to} else "other"
-    new = spans(message.new, written)
-    if about := spans(" ; ".join(clocks.in_full(plain(text)) for text in message.near(event.name.needed)), written):
-        is_new_day = message.kind == "moved" and {*new} & {*about}
-        return "exact" if _is_in(event.day, about) else "open" if is_new_day else "other"
-    return "open" if message.kind == "denied" or _is_next(event, events, written, new) else "other"
+@dataclass(frozen=True, slots=True)
+class _DaysSaid:
+    """The days and times by which a message may say which of the events of one name it means.
+
+    `held` and `times` are those of what held before, `is_over` says that they are past, and `about` are the days beside
+    the event's name in the sentences before. `open_to` is the event that is meant if none of them names a day.
+    """
+
+    kind: Kind
+    held: Sequence[Span]
+    is_over: bool
+    times: Sequence[frozenset[int]]
+    new: Sequence[Span]
+    about: Sequence[Span]
+    open_to: Dated | None
+
+    @classmethod
+    def of(cls, message: Announced, events: Sequence[Dated]) -> _DaysSaid:
+        """Return the days that a message says of events of one name, which are given in order."""
+        written = message.written
+        days, new = dates.named(message.held, written), spans(message.new, written)
+        near = " ; ".join(clocks.in_full(plain(text)) for text in message.near(events[0].name.needed))
+        return cls(
+            message.kind,
+            spans(message.held, written),
+            bool(days) and all(last < written for _, last in days),
+            clocks.named(message.held),
+            new,
+            spans(near, written),
+            _next(events, written, new),
+        )
+
+    def fit(self, event: Dated, moved_to: Sequence[Span]) -> _Day:
+        """Return whether a message names the day of an event, "exact"; another day, "other"; or none, "open".
+
+        `moved_to` are the days to which earlier messages move the event.
+        """
+        at = _minutes(event.occurrence)
+        is_other_time = bool(self.times) and at is not None and not moved_to and all(at not in t for t in self.times)
+        if self.is_over or is_other_time:
+            return "other"
+        if self.held:
+            return "exact" if _is_in(event.day, self.held) or {*self.held} & {*moved_to} else "other"
+        if self.about:
+            is_new_day = self.kind == "moved" and {*self.new} & {*self.about}
+            return "exact" if _is_in(event.day, self.about) else "open" if is_new_day else "other"
+        return "open" if self.kind == "denied" or event is self.open_to else "other"
 
 
-def _is_next(event: Dated, events: Sequence[Dated], written: date, new: Sequence[Span]) -> bool:
-    """Return whether a message that does not name its event's day is about this event, of all that have its name.
+def _next(events: Sequence[Dated], written: date, new: Sequence[Span]) -> Dated | None:
+    """Return which of the events of one name a message is about that does not name its event's day; None if unsure.
 
     It is about the event of the week to which it moves it, else about the next one within a week. An event whose name
     no other has may be further ahead.
     """
-    same = [each for each in events if each.name == event.name and each.day >= written]
-    if same == [event]:
-        return event.day - written <= AHEAD
+    same = [each for each in events if each.day >= written]
+    if len(same) == 1:
+        return same[0] if same[0].day - written <= AHEAD else None
     if new:
-        return [each for each in same if any(_week(each.day) == _week(first) for first, _ in new)] == [event]
-    return same[0] == event and event.day - written < _WEEK
+        weeks = {_week(first) for first, _ in new}
+        of_weeks = [each for each in same if _week(each.day) in weeks]
+        return of_weeks[0] if len(of_weeks) == 1 else None
+    return same[0] if same and same[0].day - written < _WEEK else None
 
 
 def _agrees(message: Announced, event: Dated) -> bool:

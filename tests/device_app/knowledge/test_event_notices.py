@@ -1,6 +1,6 @@
 """Which event a message moves or cancels: several messages about it, events of the same name, any order of messages."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from random import Random
 
@@ -65,6 +65,28 @@ def test_a_message_that_fits_two_events_is_of_neither() -> None:
     message = mail("The rehearsal on Friday is cancelled.", 23)
     assert of_events([CHOIR], message)
     assert not of_events([CHOIR, theatre], message)
+
+
+def test_a_meeting_is_not_one_of_several_meetings() -> None:
+    meetings = [event(f"{name} meeting", datetime(2026, 11, 27, at)) for at, name in ((9, "Team"), (11, "Project"))]
+    assert not of_events(meetings, mail("The meeting on Friday is cancelled.", 23))
+    assert list(of_events(meetings, mail("The team meeting on Friday is cancelled.", 23))) == [
+        key(meetings[0].occurrence)
+    ]
+
+
+def test_a_message_is_read_once_for_all_events_of_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, near = list[Announced](), Announced.near
+
+    def counted(each: Announced, needed: Collection[str]) -> list[str]:
+        read.append(each)
+        return near(each, needed)
+
+    monkeypatch.setattr(Announced, "near", counted)
+    days = [CHOIR.day + timedelta(weeks=week) for week in range(200)]
+    series = [event("Choir rehearsal", datetime(day.year, day.month, day.day, 19), str(day)) for day in days]
+    of_events(series, mail("The choir rehearsal is cancelled because of the singers' cold.", 23))
+    assert len(read) == 1
 
 
 def test_of_events_in_a_row_that_of_the_named_week_is_meant() -> None:
