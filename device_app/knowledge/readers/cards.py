@@ -94,12 +94,11 @@ def _add(card: _Card, line: bytes, names: frozenset[str], *, is_new: bool) -> No
 
 
 def _property(line: bytearray) -> Property | None:
-    """Return the property of a whole line; None if it has no value."""
+    """Return the property of a whole line; None if it has no value, or no colon before one."""
     data = bytes(line)
-    match = _PROPERTY.match(data)
-    if match is None:
+    match, end = _PROPERTY.match(data), _colon(data)
+    if match is None or end < 0:
         return None
-    end = _colon(data)
     parameters = [each.strip() for each in _PARAMETER.findall(decode(data[match.end() : end]))]
     named = {
         key.upper(): value.strip('"') for key, joint, value in (each.partition("=") for each in parameters) if joint
@@ -115,7 +114,7 @@ def _property(line: bytearray) -> Property | None:
 
 
 def _colon(data: bytes) -> int:
-    """Return the place of the colon behind a property's parameters: not of one in quotation marks."""
+    """Return the place of the colon behind a property's parameters, not of one in quotation marks; -1 without one."""
     match = _BEFORE_VALUE.match(data)
     return match.end() if match else data.find(b":")
 

@@ -108,6 +108,12 @@ def test_broken_cards_are_read_as_far_as_they_go(read: Read, data: bytes, titles
     assert [document.title for document in read("a.vcf", data)] == titles
 
 
+@pytest.mark.parametrize("line", [b'TEL;TYPE="cell', b"TEL;" + b'"' * 9])
+def test_a_property_without_a_value_is_left_out(read: Read, line: bytes) -> None:
+    (card,) = read("a.vcf", b"BEGIN:VCARD\nFN:A B\n" + line + b"\nEND:VCARD\n")
+    assert lines(card) == ["A B"]
+
+
 def test_a_file_without_a_card_is_refused(read: Read) -> None:
     with pytest.raises(UnreadableFile, match="not a file of contacts"):
         read("a.vcf", b"FN:A B\n")
