@@ -14,8 +14,9 @@ from device_app.english.mentioned import is_of_other, is_reached
 from device_app.english.persons import PersonQuestion
 from device_app.english.stop_words import STOP_WORDS
 from device_app.english.terms import without_accents
-from device_app.everyday.kinds import counted_kind
-from device_app.everyday.rule import Asked, Item, Ruled
+from device_app.everyday import person_cards
+from device_app.everyday.person_cards import PersonItem
+from device_app.everyday.rule import Asked, Ruled
 from device_app.everyday.showing import noted
 from device_app.everyday.signatures import numbers_below_mails
 from device_app.knowledge.directory import several, whole
@@ -72,17 +73,6 @@ _DESCRIBES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class PersonItem(Item):
-    """A person, with the known addresses and telephone numbers; `lines` are the lines of files that name the person."""
-
-    TYPE: ClassVar[str] = "person"
-    name: str
-    addresses: tuple[str, ...]
-    numbers: tuple[str, ...]
-    lines: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class _Line:
     """A line of a passage, and how well it answers the question."""
 
@@ -105,28 +95,27 @@ class Persons:
         if question is None:
             return None
         people = self.people.directory.meant(question.name)
-        card = _card(question, people)
+        card = person_cards.card(question.name, people)
         if question.ask == "name":
             return noted(_whole_name(card), several(question.name, people)) if naming.is_full(card.name) else None
         lines = list(self._lines(question, people, asked))[:_MOST_LINES]
         signed = self._signed(question, people, asked)
         lines = [*lines, *((passage, line) for passage, line, _ in signed)][:_MOST_LINES]
-        either = (*card.addresses, *card.numbers)
-        known = {"phone": card.numbers, "mail": card.addresses, "reach": either}.get(question.ask, ())
+        known = card.known(question.ask)
         if not lines and not known:
             return None
         what = _ASKED[question.ask]
         named = [safe_line(card.name)] if known or people else []
         of_mails = [safe_line(number) for _, _, number in signed] if len(lines) == len(signed) == 1 else []
         head = " · ".join((*named, *(known or of_mails or _quoted(question, people, lines))))
-        if question.ask == "who" and people:
-            head = " · ".join((safe_line(card.name), *card.addresses[:2], *card.numbers[:2], *_counts(people)))
+        if people and (known or question.ask == "who"):
+            head = person_cards.heads(question, people)
         quotes = [f"- {_where(passage)} [{n}]\n  > {safe_line(line)}" for n, (passage, line) in enumerate(lines, 1)]
-        item = PersonItem(card.name, card.addresses, card.numbers, tuple(line for _, line in lines))
+        items = person_cards.items(question.name, people, [line for _, line in lines])
         ruled = Ruled(
             "\n\n".join(filter(None, (head, "\n".join(quotes)))),
             f"{what} · {safe_line(card.name)}",
-            (item,),
+            items,
             [passage for passage, _ in lines],
         )
         return noted(ruled, several(question.name, people))
@@ -192,26 +181,8 @@ def _where(passage: StoredPassage) -> str:
     return " · ".join(filter(None, (day, safe_line(passage.title))))
 
 
-def _card(question: PersonQuestion, people: Sequence[Person]) -> PersonItem:
-    named = [naming.split(each.written) for person in people for each in person.sightings]
-    name = people[0].name if people else question.name
-    addresses = dict.fromkeys(each.address for each in named if each.address)
-    numbers = dict.fromkeys(each.number for each in named if each.number)
-    return PersonItem(naming.shown(name), tuple(addresses), tuple(numbers))
-
-
 def _whole_name(card: PersonItem) -> Ruled:
     return Ruled(f"{safe_line(card.name)}.", f"whole name · {safe_line(card.name)}", (card,))
-
-
-def _counts(people: Sequence[Person]) -> Iterator[str]:
-    """Yield in how many documents of each kind the given people are named: "8 mails"."""
-    counts: dict[str, int] = {}
-    for each in (each for person in people for each in person.sightings):
-        counts[each.source] = counts.get(each.source, 0) + each.count
-    yield from (
-        counted_kind(kind, count) for kind, count in counts.items() if kind in ("mail", "chat", "note", "event")
-    )
 
 
 def _lines_of(passage: StoredPassage, question: PersonQuestion) -> Iterator[str]:

@@ -151,3 +151,18 @@ def test_questions_for_contacts_are_answered(tmp_path: Path, question: str, answ
     ruled = Persons(store, known_people(store.database)).answer(Asked(query.parse(question, NOW.date()), NOW))
     assert ruled
     assert answer in ruled.text
+
+
+def test_numbers_of_people_of_one_name_are_not_mixed(tmp_path: Path) -> None:
+    people = (("Ada Berg", "0101 555"), ("Ada Bergmann", "0102 555"))
+    cards = "".join(f"BEGIN:VCARD\nFN:{name}\nTEL:{number}\nEND:VCARD\n" for name, number in people)
+    (tmp_path / "a.vcf").write_text(cards)
+    store = KnowledgeStore(Database(tmp_path / "jackdaw.db"))
+    Ingestion(store, FakeEmbedder()).run([tmp_path / "a.vcf"])
+    for question in ("what is Ada's number?", "who is Ada?"):
+        rule = Persons(store, known_people(store.database))
+        ruled = rule.answer(Asked(query.parse(question, NOW.date()), NOW))
+        assert ruled
+        assert ruled.text.startswith("Ada Berg · 0101 555\n\nAda Bergmann · 0102 555\n\n")
+        items = [item.as_json() for item in ruled.items]
+        assert [(item["name"], item["numbers"]) for item in items] == [(name, (number,)) for name, number in people]
