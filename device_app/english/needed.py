@@ -57,8 +57,8 @@ def read(question: str) -> str:
 def lists(lines: Sequence[str]) -> Iterator[Needed]:
     """Yield the lists of ingredients, or of what to bring, in the lines of a text."""
     for place, line in enumerate(lines):
-        heading = _HEADING.fullmatch(line.strip().lstrip("#- "))
-        if heading is None or (heading["inline"] and ":" not in line):
+        heading = _heading(line)
+        if heading is None:
             continue
         inline = (heading["inline"] or "").strip()
         items = [inline] if inline else _items(lines[place + 1 :])
@@ -67,12 +67,23 @@ def lists(lines: Sequence[str]) -> Iterator[Needed]:
             yield Needed(line.strip(), before, tuple(items))
 
 
+def _heading(line: str) -> re.Match[str] | None:
+    """Return the heading of a list, with its items if they are on the same line; None for any other line."""
+    heading = _HEADING.fullmatch(line.strip().lstrip("#- "))
+    return None if heading and heading["inline"] and ":" not in line else heading
+
+
+def _is_heading(line: str) -> bool:
+    """Return whether a line begins another list: "To buy: nothing", not "tools"."""
+    return ":" in line and _heading(line) is not None
+
+
 def _items(lines: Sequence[str]) -> list[str]:
     """Return the lines up to the first that belongs to no list."""
     items: list[str] = []
     for line in lines[:_MOST_LINES]:
         said = line.strip().lstrip("-*• ")
-        if not said or said.startswith("#") or _SECTION.fullmatch(said) or _is_sentence(said):
+        if not said or said.startswith("#") or _SECTION.fullmatch(said) or _is_heading(said) or _is_sentence(said):
             break
         items.append(said)
     return items

@@ -57,7 +57,8 @@ class Needs:
             return None
         parts, items = [], []
         for number, each in enumerate(lists, 1):
-            title = safe_line(each.passage.title)
+            titles = dict.fromkeys((each.passage.title, each.needed.before)) if len(lists) > 1 else [each.passage.title]
+            title = safe_line(" · ".join(filter(None, titles)))
             parts.append("\n".join((f"{title} [{number}]", *(f"- {safe_line(line)}" for line in each.needed.lines))))
             items += [NeededItem(line, each.passage.title, each.passage.path) for line in each.needed.lines]
         sources = [each.passage for each in lists]

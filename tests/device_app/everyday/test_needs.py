@@ -23,6 +23,7 @@ FILES = {
     "cookbook.txt": "Cookbook\n\nPancakes\n\nIngredients:\n2 eggs\n300 ml milk\n\n"
     "Mix everything and rest it for an hour.\n\n"
     "Flatbread\n\nYou need:\n500 g flour\nwater\n",
+    "cakes.md": "# Cakes\n\nApple cake\nYou need: apples, eggs\n\nApple cake without eggs\nYou need: apples, oil\n",
     "soca.md": "# Soča in May\n\nTo pack: poles, the small stove, rain jackets.\n\nWe leave on Friday.\n",
     "roof.md": "# The roof\n\nNothing is needed for the roof, said the roofer.\n",
 }
@@ -45,6 +46,10 @@ def ask(folder: Path, question: str) -> Ruled | None:
         ),
         ("what are the ingredients of the pancakes", "cookbook [1]\n- 2 eggs\n- 300 ml milk"),
         ("what goes into the flatbread?", "cookbook [1]\n- 500 g flour\n- water"),
+        (
+            "what do I need for apple cake?",
+            "Cakes · Apple cake [1]\n- apples, eggs\n\nCakes · Apple cake without eggs [2]\n- apples, oil",
+        ),
         ("what do we need to pack for Soča?", "Soča in May [1]\n- poles, the small stove, rain jackets."),
     ],
 )
@@ -71,6 +76,8 @@ def test_without_such_a_list_it_steps_aside(tmp_path: Path, question: str) -> No
 def test_lists_end_where_sentences_begin() -> None:
     (needed,) = lists(["Cake", "Ingredients", "2 eggs", "flour", "Whip the eggs until they are stiff.", "sugar"])
     assert (needed.before, needed.lines) == ("Cake", ("2 eggs", "flour"))
+    first, second = lists(["Trip", "To bring:", "tent", "tools", "- To buy: bread"])
+    assert (first.lines, second.lines) == (("tent", "tools"), ("bread",))
     assert list(lists(["Tools are in the shed", "hammer", "nails"])) == []
     assert list(lists(["Ingredients", "eggs"])) == []
 
