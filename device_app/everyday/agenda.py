@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from device_app.english import todos
 from device_app.english.agenda import AgendaQuestion, following, names_meeting
 from device_app.english.agenda import read as read_alone
 from device_app.english.stemming import stemmed
@@ -57,7 +58,8 @@ class Agenda:
         """Return the calendars' answer; None without calendars, or if they lack the event that the question names."""
         today = asked.now.date()
         read = following(asked.text, asked.before, today) or read_alone(asked.text, today)
-        question = None if asked.query.is_limited else read
+        is_of_lists = read is not None and bool(read.words) and todos.read(asked.text) is not None
+        question = None if asked.query.is_limited or is_of_lists else read
         if question is None or not (files := self.store.files_with(("event", "task"))):
             return None
         cites = Citations(today)

@@ -1,6 +1,7 @@
 """Questions for what is still to do."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -29,12 +30,12 @@ CHANGED = {"house.md": 1_790_000_000, "tax.org": 1_700_000_000}
 """When the files without a date were last changed, in seconds since 1970: in September 2026 and in November 2023."""
 
 
-def ask(folder: Path, question: str, before: str = "") -> Ruled | None:
+def ask(folder: Path, question: str, before: str = "", more: Sequence[str] = ()) -> Ruled | None:
     for name, text in FILES.items():
         (folder / name).write_text(text)
         os.utime(folder / name, (CHANGED.get(name, 1_790_000_000),) * 2)
     store = KnowledgeStore(Database(folder / "jackdaw.db"))
-    Ingestion(store, FakeEmbedder()).run([folder / name for name in FILES])
+    Ingestion(store, FakeEmbedder()).run([folder / name for name in (*FILES, *more)])
     rules = everyday(store, known_people(store.database))
     return rules.answer(Asked(query.parse(question, NOW.date()), NOW, before=before))
 
@@ -80,6 +81,14 @@ def test_of_a_topic_and_of_what_is_done(tmp_path: Path) -> None:
 )
 def test_other_questions_are_left(tmp_path: Path, question: str) -> None:
     assert ask(tmp_path, question) is None
+
+
+def test_items_about_a_topic_are_no_event_with_this_name(tmp_path: Path) -> None:
+    event = "BEGIN:VEVENT\r\nUID:3\r\nSUMMARY:Garden party\r\nDTSTART:20261205T150000\r\nEND:VEVENT\r\n"
+    (tmp_path / "party.ics").write_text(f"BEGIN:VCALENDAR\r\n{event}END:VCALENDAR\r\n")
+    ruled = ask(tmp_path, "open todos about the garden", more=["party.ics"])
+    assert ruled
+    assert ruled.text.startswith("1 open item about “garden”:")
 
 
 def test_a_follow_up_is_about_what_came_before(tmp_path: Path) -> None:
