@@ -20,7 +20,7 @@ WORDS: Final = sorted(
     word_set(
         """moved rescheduled postponed pushed shifted forward delayed changed relocated adjourned deferred cancelled
         canceled cancellation scrapped off instead new longer rather now earlier later sooner not no cannot can't won't
-        doesn't isn't fell fallen planned scheduled still stays remains correction update back"""
+        doesn't isn't fell fallen planned scheduled still stays remains correction update back wrong untrue mistake"""
     )
 )
 """Words of which every notice, and nearly every denial of one, has at least one."""
@@ -28,7 +28,7 @@ WORDS: Final = sorted(
 _MAY_SAY: Final = re.compile(
     r"\b(?:(?:not?|new|now|off|back|still|as|put)\b|mov|reschedul|postpon|push|shift|forward|delay|chang|relocat|"
     r"adjourn|defer|cancel|call|scrap|instead|longer|rather|earlier|later|sooner|correction|update|fell|fall|stay|remain|"
-    r"false|un-?cancel|after all|plans)|n.t\b",
+    r"false|wrong|true|mistake|un-?cancel|after all|plans)|n.t\b",
     re.IGNORECASE,
 )
 """Matches most sentences that are a notice or a denial, and far fewer others, at a small cost."""
@@ -93,7 +93,8 @@ _HAPPENS: Final = re.compile(
 _PRONOUNS: Final = word_set("we i they he she you us let's let")
 _CONDITION: Final = re.compile(r"\b(?:if|unless|whether|in case|maybe|perhaps|possibly|probably|hopefully)\b")
 _HEDGE: Final = re.compile(
-    r"\b(?:might|may|could|should|hope|hoping|wonder|would|almost|nearly|asked?|please|never|nor|nothing|without)\b"
+    r"\b(?:might|may|could|should|hope|hoping|wonder|would|almost|nearly|asked?|please|never|nor|nothing|without|rumou?rs?"
+    r"|allegedly|supposedly|apparently)\b"
     r"|(?:\b(?:not|cannot)\b|n't\b)(?: \w+){0,3}$"
 )
 """Matches words before a verb that take the certainty from it."""
@@ -101,6 +102,7 @@ _DENIED: Final = re.compile(
     rf"(?:\b(?:not|never)\b|n't\b)(?: \w+){{0,3}} (?:{MOVED}|cancell?ed|off)\b|\bas (?:planned|scheduled|usual|agreed|"
     r"always|before|announced)\b|\b(?:still|back) on\b|\bon after all\b|\btakes? place after all\b|\bstays? (?:on|at|"
     r"as|where)\b|\bremains? (?:on|at|as|the same)\b|\bback to\b|\bfalse alarm\b|\bun-?cancell?ed\b"
+    r"|\b(?:that|this|it)(?:'s| is| was) (?:wrong|false|untrue|not true|a mistake)\b"
 )
 _NOTED: Final = re.compile(r"\bplease (?:note|be (?:aware|advised|informed))(?: that)?\b:?")
 _QUOTED: Final = re.compile(r"[“\"«„][^“”\"«»„]*[”\"»“]")
@@ -201,7 +203,7 @@ def _moved(text: str) -> Iterator[_Match]:
     """Yield what a text moves, by each way in which it may say so."""
     has_when = says_when(text)
     if (new := _NEW.search(text)) and (has_when or new["place"]):
-        named = re.match(r" (?:of|for|of) (.+)", new["what"])
+        named = re.match(r" (?:of|for) (.+)", new["what"])
         if named or not new["what"].strip():
             yield _Match(_object(named[1]) if named else "", new.start(), "", "")
     for pattern in (_PASSIVE, _BARE):

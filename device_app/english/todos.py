@@ -11,9 +11,7 @@ from device_app.english.slots import Vocabulary, normal
 from device_app.english.words import content_words
 
 _MOST_CHARACTERS, _MOST_WORDS = 120, 4
-_BOX: Final = re.compile(
-    r"(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[(?P<mark>[ xX✓✔-]?)\]|(?P<sign>[☐☑☒✅✔]))\s*(?P<text>\S.*)"
-)
+_BOX: Final = re.compile(r"(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[(?P<mark>[ xX✓✔]?)\]|(?P<sign>[☐☑☒✅✔]))\s*(?P<text>\S.*)")
 _TODO: Final = re.compile(
     r"(?:[-*+•#]+\s+|\d{1,3}[.)]\s+)?(?:(?P<open>TODO|TO DO|FIXME)\b:?|(?P<done>DONE)\b:?|(?P<said>(?i:to[- ]?do)):)\s+"
     r"(?P<text>\S.*)"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from device_app.english import naming, persons, speech
+from device_app.english import holding, naming, persons, speech
 from device_app.english.contacts import MAIL, PHONE, entry
 from device_app.english.mentioned import is_of_other, is_reached
 from device_app.english.persons import PersonQuestion
@@ -92,7 +92,7 @@ class Persons:
     def answer(self, asked: Asked) -> Ruled | None:
         """Return what is known about the person; None if nothing is known."""
         question = None if asked.query.is_limited else persons.read(asked.text)
-        if question is None:
+        if question is None or holding.read(asked.text):  # "Who has the keys?" asks for no person called Keys
             return None
         people = self.people.directory.meant(question.name)
         card = person_cards.card(question.name, people)

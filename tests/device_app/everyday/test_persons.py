@@ -227,3 +227,13 @@ def test_somebody_without_a_name_is_told_from_others_and_from_what_is_only_menti
     ruled = Persons(store, known_people(store.database)).answer(Asked(parse(question, NOW.date()), NOW))
     assert bool(ruled) == bool(starts)
     assert not ruled or ruled.text.startswith(starts)
+
+
+@pytest.mark.parametrize("question", ["Who has the keys?", "who has got my book"])
+def test_a_thing_is_not_taken_for_a_person_of_that_name(tmp_path: Path, question: str) -> None:
+    """Whoever is called Keys, or Book People, is not who has the thing."""
+    (tmp_path / "who.md").write_text("Nora Keys: nora@keys.example\nBook People: info@book.example\n")
+    database = Database(tmp_path / "jackdaw.db")
+    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([tmp_path / "who.md"])
+    rule = Persons(KnowledgeStore(database), known_people(database))
+    assert rule.answer(Asked(parse(question, NOW.date()), NOW)) is None

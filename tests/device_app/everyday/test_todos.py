@@ -96,7 +96,10 @@ def test_a_follow_up_is_about_what_came_before(tmp_path: Path) -> None:
 
 
 def test_items_of_lists() -> None:
-    text = "[ ] a\n- [x] b\n☐ c\n✅ d\n1. [-] e\nTo do: f\nTODO g\nDONE h\n[1] note\ntodo list\nPlan. TODO: i"
+    given_up = "- [-] z\n"
+    text = (
+        f"[ ] a\n- [x] b\n☐ c\n✅ d\n1. [ ] e\n{given_up}To do: f\nTODO g\nDONE h\n[1] note\ntodo list\nPlan. TODO: i"
+    )
     assert [*items(text)] == [
         *(Todo("a", is_done=False), Todo("b", is_done=True), Todo("c", is_done=False), Todo("d", is_done=True)),
         *(Todo("e", is_done=False), Todo("f", is_done=False), Todo("g", is_done=False), Todo("h", is_done=True)),
