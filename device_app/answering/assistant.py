@@ -5,12 +5,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
-from typing import Any
 
 from device_app.answering import conclusion
 from device_app.answering.facts import Facts
 from device_app.answering.planner import plan
-from device_app.answering.records import Records
+from device_app.answering.records import Records, SoFar
 from device_app.answering.server import Server
 from device_app.answering.state import Action, Concluded, Connection, Fact, Kept, State
 from device_app.answering.writer import Writer
@@ -267,19 +266,19 @@ class Assistant:
         Text that was ready at once, or checked before it is shown, is yielded in one piece; so is the text of an
         abstention.
         """
-        said: list[str] = []
+        so_far = SoFar(self.conversations, turn, request)
         rounds: list[LookedUp] = []
         answer: Answer | None = None
         try:
             with closing(events):
                 for event in events:
                     if isinstance(event, Wrote):
-                        said.append(event.text)
+                        so_far.add(event.text)
                     elif isinstance(event, LookedUp):
                         rounds.append(event)
                     elif isinstance(event, Answer):
-                        if event.found and not said:
-                            said.append(event.text)
+                        if event.found and not so_far.pieces:
+                            so_far.add(event.text)
                             event.trace.first_token()
                             yield Wrote(event.text)
                         looked, left = request.looked, request.ledger.egress
@@ -290,10 +289,4 @@ class Assistant:
         finally:
             if not answer:
                 self._records.count_typing(request.typed, ())
-                self.conversations.write(turn.id, "".join(said).strip(), so_far=_interrupted(request))
-
-
-def _interrupted(request: Request) -> dict[str, Any]:
-    """Return the record of an answer that was not finished."""
-    why = {"model_only": True, "trace": {"decided": [request.model_only]}} if request.model_only else {}
-    return {"egress": request.ledger.egress.as_json(), **why}
+                so_far.store()

@@ -1,8 +1,9 @@
-"""Stores a finished answer: its turn in the history, the caches' counters, and an entry for reuse."""
+"""Stores an answer: its turn in the history, also while it is written; the caches' counters, and an entry for reuse."""
 
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from device_app.cache.answers.bank import QABank
 from device_app.question.answer import Answer
@@ -10,6 +11,30 @@ from device_app.question.request import Request
 from device_app.question.typed import ReadWhileTyping
 from shared.errors import StoreError
 from storage.conversations import ConversationStore, Turn
+
+
+@dataclass(slots=True)
+class SoFar:
+    """The text of an answer that is being written, which its turn in the history has until the answer is finished."""
+
+    conversations: ConversationStore
+    turn: Turn
+    request: Request
+    pieces: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        """Add a text, and store all of it before it is shown: a process may be killed at any moment."""
+        self.pieces.append(text)
+        with suppress(StoreError):  # storing the finished answer says what is wrong
+            self.store()
+
+    def store(self) -> None:
+        """Store the text as that of an answer that was not finished. Raises StoreError."""
+        alone = self.request.model_only
+        record: dict[str, Any] = {"egress": self.request.ledger.egress.as_json()}
+        if alone:
+            record |= {"model_only": True, "trace": {"decided": [alone]}}
+        self.conversations.write(self.turn.id, "".join(self.pieces).strip(), so_far=record)
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,6 +169,20 @@ def test_files_with_private_data_are_closed_to_others(life: Home) -> None:
 
 
 @pytest.mark.long
+def test_what_a_killed_process_had_shown_stands_in_the_history(life: Home) -> None:
+    question = "Write a long story about a lighthouse keeper."
+    command = life.command("ask", "--model-only", "--max-tokens", "300", question)
+    with subprocess.Popen(command, env=life.environment, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        shown = process.stdout.read(40)
+        process.kill()
+        shown += process.stdout.read()
+    (turn,) = life.json("history", "show", str(life.json("history")["conversations"][0]["id"]))["turns"]
+    assert (turn["question"], turn["complete"]) == (question, False)
+    assert turn["answer"].startswith(shown.decode().strip())
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_add_goes_on_where_it_was(tmp_path: Path, weights: Path, how: signal.Signals) -> None:
     person = home(tmp_path / "home", weights)

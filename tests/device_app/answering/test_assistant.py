@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,10 @@ from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
 from device_app.question.answer import NOTHING_FOUND, Answer, Found, Wrote
 from models.fake import FakeEmbedder, FakeEngine
-from shared.errors import ContextFull, EngineError, UsageError
+from shared.errors import ContextFull, EngineError, StoreError, UsageError
 from shared.prompt import CHATML
 from storage.cache_records import CacheRecords
+from storage.conversations import ConversationStore
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
 from tests.device_app.conftest import NOTES, answered, assistant, options
@@ -153,6 +155,35 @@ def test_a_stream_that_is_dropped_leaves_the_partial_answer_marked(database: Dat
     assert conversation is not None
     (turn,) = room.conversations.turns(conversation)
     assert (turn.answer, turn.complete) == ("Petra", False)
+
+
+def test_what_is_shown_stands_in_the_history_before_it_is_shown(database: Database) -> None:
+    """A process may be killed at any moment. The stream is not closed before the history is read."""
+    room = assistant(database)
+    text = ""
+    for event in (stream := room.ask("Who has the drill?", options())):
+        if isinstance(event, Wrote):
+            text += event.text
+            (turn,) = room.conversations.turns(room.conversations.latest() or 0)
+            assert (turn.answer, turn.complete) == (text.strip(), False)
+    (turn,) = room.conversations.turns(room.conversations.latest() or 0)
+    assert (turn.answer, turn.complete) == (text, True)
+    stream.close()  # type: ignore[attr-defined]
+
+
+def test_a_history_that_cannot_be_written_meanwhile_costs_no_answer(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room, write = assistant(database), ConversationStore.write
+
+    def written(store: ConversationStore, turn: int, answer: str, record: Any = None, **how: Any) -> None:
+        if record is None:
+            raise StoreError("locked")
+        write(store, turn, answer, record, **how)
+
+    monkeypatch.setattr(ConversationStore, "write", written)
+    answer = answered(room, "Who has the drill?", options())
+    assert [turn.answer for turn in room.conversations.turns(answer.conversation_id or 0)] == [answer.text]
 
 
 def test_a_wrong_question_is_refused_and_leaves_no_trace(database: Database) -> None:

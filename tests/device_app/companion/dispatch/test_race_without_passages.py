@@ -33,6 +33,20 @@ class Failing(FakeEngine):
         raise EngineError("It broke.")
 
 
+class FailingAt(FakeEngine):
+    """A fake engine that fails after `left` tokens."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__(sequences=4)
+        self.left = left
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        self.left -= 1
+        if self.left < 0:
+            raise EngineError("It broke.")
+        return super().decode(tokens)
+
+
 class Reading(FakeEngine):
     """A fake engine that takes `seconds` to read a prompt."""
 
@@ -103,6 +117,19 @@ def test_where_the_device_fails_the_server_writes(serve: Serve) -> None:
     with linked(serve()) as link:
         raced = Raced(link, Decision(0.0, 5.0, "the device first"), engine=Failing(), question=REQUEST)
         assert (raced.text, raced.report.origin) == (LINE, "cloud")
+
+
+@pytest.mark.parametrize("decision", [DEVICE, BOTH, Decision(0.0, 5.0, "the device first")])
+@pytest.mark.parametrize("vocabulary", ["fake", "others"])
+def test_wherever_the_device_fails_the_server_completes_the_answer(
+    serve: Serve, decision: Decision, vocabulary: str
+) -> None:
+    """204 answers over all cases: no word is doubled or lost."""
+    with linked(serve(limits={"tokens_per_minute": 1e9}), vocabulary) as link:
+        for written in range(0, len(LINE) - 1, 2):
+            raced = Raced(link, decision, engine=FailingAt(written), question=REQUEST)
+            assert (written, raced.text) == (written, LINE)
+            assert raced.report.origin in ("migrated", "cloud")
 
 
 @pytest.mark.parametrize("question", [REQUEST, LARGE_ALONE])
