@@ -80,7 +80,9 @@ _BETWEEN_DATES: Final = re.compile(
     r"(?P<to>(?:\S+ )?\S*\d\S*(?: [a-z]+(?: \d{4})?)?)"
 )
 _ON: Final = re.compile(r"\bon\b")
-_PART_OF_DAY: Final = re.compile(rf"(?:\b(?:in|during|at|over) )?(?:\bthe )?\b(?P<part>{_PART})\b")
+_PART_OF_DAY: Final = re.compile(rf"(?:\b(?:in|during|at|over) )?(?:\bthe )?\b(?<!['’] )(?<!['’]s )(?P<part>{_PART})\b")
+"""Matches a part of a day, which a name such as "parents' evening" is not."""
+
 _TIME: Final = re.compile(
     rf"\b(?:(?:between|from) {_CLOCK.format('a')} (?:and|to|until|till) {_CLOCK.format('b')}"
     rf"|(?P<how>at|around|about|after|before|from|by|until) {_CLOCK.format('c')})(?!\w)"

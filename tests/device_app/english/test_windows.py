@@ -134,6 +134,8 @@ def test_parts_of_a_day(text: str, begins: time, ends: time) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "when is the parents' evening",
+        "the children's afternoon",
         "what is on",
         "friday or on 3 december",
         "today and friday",
