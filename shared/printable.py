@@ -15,6 +15,7 @@ _DECEIVING = dict.fromkeys(
         *range(0x202A, 0x202F),
         *range(0x2060, 0x2070),
         *range(0xFFF9, 0xFFFC),
+        *(*range(0x13430, 0x13456), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B)),
         *range(0xE0000, 0xE0080),
     )
 )

@@ -21,12 +21,19 @@ class SoFar:
     turn: Turn
     request: Request
     pieces: list[str] = field(default_factory=list)
+    _can_store: bool = True
 
     def add(self, text: str) -> None:
-        """Add a text, and store all of it before it is shown: a process may be killed at any moment."""
+        """Add a text, and store all of it before it is shown: a process may be killed at any moment.
+
+        After an error, nothing is stored until the answer is finished, as each further try might delay the text.
+        """
         self.pieces.append(text)
-        with suppress(StoreError):  # storing the finished answer says what is wrong
-            self.store()
+        if self._can_store:
+            try:
+                self.store()
+            except StoreError:
+                self._can_store = False
 
     def store(self) -> None:
         """Store the text as that of an answer that was not finished. Raises StoreError."""

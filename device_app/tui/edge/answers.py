@@ -18,7 +18,7 @@ from device_app.tui.edge.following import Following
 from device_app.tui.edge.memory import is_needed
 from device_app.tui.edge.stopping import stoppable
 from device_app.tui.edge.thread import ANSWERS, DeviceThread
-from shared.errors import GaveWay, JackdawError, StoreError
+from shared.errors import GaveWay, JackdawError
 
 if TYPE_CHECKING:
     from device_app.commands.turns import TurnStore
@@ -278,18 +278,7 @@ class Answers:
                     self._post(messages.FoundSources(request.ticket, sources(event.hits)))
                 elif isinstance(event, LookedUp):
                     self._post(messages.LookedUp(request.ticket, event.as_json()))
-                elif isinstance(event, Wrote):
-                    show, save = writing.add(event.text, time.monotonic(), self.typed_at)
-                    if show:
-                        self._post(messages.Wrote(request.ticket, show))
-                    if save:
-                        _save(store, writing)
+                elif isinstance(event, Wrote) and (show := writing.add(event.text, time.monotonic(), self.typed_at)):
+                    self._post(messages.Wrote(request.ticket, show))
                 if request.stop.is_set() and not writing.finished:
                     break
-
-
-def _save(store: TurnStore, writing: Writing) -> None:
-    try:
-        store.write(writing.whole().id, writing.text)
-    except StoreError:
-        writing.give_up_saving()

@@ -1,13 +1,9 @@
 """The text of an answer that is being written, and the stored turn that results."""
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from storage.conversations import Turn
-
-SAVE_EVERY_S = 1.0
-"""Seconds between two saves of the text, which limits the text that a killed process loses."""
 
 SHOW_EVERY_S = 0.1
 """The least seconds between two displays of new text, as each display takes a layout, which delays keys."""
@@ -20,14 +16,13 @@ TYPING_S, HELD_S = 0.15, 0.5
 class Writing:
     """The text of an answer so far. `new_turns` holds the answer's turn once it is in the store.
 
-    `record` is None until the answer is complete. `shown` is the number of characters shown so far, `shown_at` and
-    `saved_at` the times, in seconds, at which text was last shown and saved.
+    `record` is None until the answer is complete. `shown` is the number of characters shown so far, `shown_at` the
+    time, in seconds, at which text was last shown.
     """
 
     new_turns: list[Turn] = field(default_factory=list)
     text: str = ""
     record: dict[str, Any] | None = None
-    saved_at: float | None = None
     shown: int = 0
     shown_at: float = 0.0
 
@@ -49,8 +44,8 @@ class Writing:
         assert turn is not None
         return turn
 
-    def add(self, text: str, now: float, typed_at: float = 0.0) -> tuple[str, bool]:
-        """Add text written at `now`, in seconds; return the text to show now, and whether to save.
+    def add(self, text: str, now: float, typed_at: float = 0.0) -> str:
+        """Add text written at `now`, in seconds; return the text to show now, "" for none.
 
         `typed_at` is the time of the last key press.
         """
@@ -59,16 +54,7 @@ class Writing:
         if now - self.shown_at >= (HELD_S if now - typed_at < TYPING_S else SHOW_EVERY_S):
             show = self.text[self.shown :]
             self.shown, self.shown_at = len(self.text), now
-        if self.saved_at is None:
-            self.saved_at = now
-        save = now - self.saved_at >= SAVE_EVERY_S
-        if save:
-            self.saved_at = now
-        return show, save
-
-    def give_up_saving(self) -> None:
-        """Stop saving during the answer; the whole answer is stored at its end, if possible."""
-        self.saved_at = math.inf
+        return show
 
     def finish(self, text: str, record: dict[str, Any]) -> None:
         """Set the complete text and its record."""

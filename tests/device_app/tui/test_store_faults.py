@@ -36,7 +36,6 @@ async def test_an_answer_goes_on_while_the_store_cannot_be_written(
     def refuse(*_: object, **__: object) -> None:
         raise StoreFull("The disk is full. Free some space.")
 
-    monkeypatch.setattr("device_app.tui.edge.writing.SAVE_EVERY_S", 0.0)
     async with person.at():
         with monkeypatch.context() as full:
             full.setattr(ConversationStore, "write", refuse)

@@ -132,8 +132,7 @@ async def test_a_request_to_the_model_alone_that_failed_is_asked_of_it_alone_aga
 async def test_what_is_written_is_kept_while_it_is_written(
     person: Any, notes: Path, gate: Event, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for often in ("SAVE_EVERY_S", "SHOW_EVERY_S"):
-        monkeypatch.setattr(f"device_app.tui.edge.writing.{often}", 0.0)
+    monkeypatch.setattr("device_app.tui.edge.writing.SHOW_EVERY_S", 0.0)
     async with person.at():
         await person.sends(DRILL)
         await person.until(lambda: store.count() and store.turns(1)[0].answer.startswith("Petra"))
