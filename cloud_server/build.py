@@ -126,9 +126,9 @@ def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:
 
     set_environment(folder.folder)
     from models import exact_loading
-    from models.llama_cpp import LlamaCppEngine
     from models.llama_model import LlamaModel
     from models.soundness import require_sound
+    from models.speculative.draft_setting import engine_type
 
     entry = catalog.find(own.name, "engine")
     require_sound(path := folder.path(entry))
@@ -138,7 +138,7 @@ def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:
         model = LlamaModel(path, gpu_layers, repacks=setting.repacks)
         if own.gpu_layers and not model.gpu_layers:
             log.warning("llama-cpp-python is built without a GPU, so the processor computes all layers.")
-        return LlamaCppEngine(
+        return engine_type(own.draft)(
             model,
             context=own.context,
             sequences=own.sequences,

@@ -117,7 +117,8 @@ class Model:
             min_length=1,
             description="Write answers in fewer passes by drafting: auto drafts from what was read, where it is faster "
             "and the text stays the same; a smaller model of the same vocabulary, by name or as a GGUF file's path, "
-            "drafts as well; lookup drafts from what was read wherever it is faster; off never drafts.",
+            "or a draft network, as a safetensors file's path, drafts as well; lookup drafts from what was read "
+            "wherever it is faster; off never drafts.",
         ),
     ] = "auto"
     arrangement: Annotated[

@@ -211,14 +211,15 @@ def _info(program: Program, name: str | None, *, as_json: bool) -> None:
         facts |= inside | {"kv_bytes_per_token": bytes_per_token(inside.pop("kv_values"), chosen.room.kv)}
         facts["adapter"] = _adapter(weights, entry, chosen.adapter)
         if entry == catalog.find(chosen.engine):
-            facts["draft"] = described(weights, chosen.draft, entry)
             adapter = facts["adapter"] or {}
+            adapter_hash = adapter["hash"] if adapter.get("in_force") else ""
+            facts["draft"] = described(weights, chosen.draft, entry, adapter_hash)
             facts["exactness"] = exact_loading.described(
                 weights.folder,
                 weights.path(entry),
                 chosen.room.kv,
                 entry.adapter_file(chosen.adapter),
-                adapter["hash"] if adapter.get("in_force") else "",
+                adapter_hash,
                 chosen.gpu_layers,
             )
     if as_json:

@@ -144,14 +144,16 @@ def _exactness(weights: catalog.Weights, own: Model) -> Iterator[Finding]:
 
 def _draft(weights: catalog.Weights, own: Model) -> Iterator[Finding]:
     try:
-        why_not = described(weights, own.draft, catalog.find(own.name, "engine"))["why_not"]
+        entry = catalog.find(own.name, "engine")
+        adapter = weights.adapter(entry, own.adapter)
+        why_not = described(weights, own.draft, entry, adapter.hash if adapter else "")["why_not"]
     except JackdawError:
         return  # the model that answers is reported above
     if why_not:
         said = f"{own.draft} cannot draft tokens, so answers are written without it: {why_not}"
-        yield Finding("draft", "warn", said, "Set model.draft to auto, or to a smaller model of the same vocabulary.")
+        yield Finding("draft", "warn", said, "Set model.draft to auto, or name another model.")
     else:
-        yield Finding("draft", "ok", f"{own.draft} has the same vocabulary and can draft tokens")
+        yield Finding("draft", "ok", f"{own.draft} fits the model and can draft tokens")
 
 
 def _fix(weights: catalog.Weights, entry: catalog.Entry) -> str:

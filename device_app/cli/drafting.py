@@ -44,7 +44,7 @@ def _explained_model(model: DraftModel) -> Explained:
     if model.costs is None:
         return (
             "ok",
-            f"{model.name} has the same vocabulary; how long it takes to draft is measured in idle time",
+            f"{model.name} can draft tokens, too; how long it takes is measured in idle time",
             _MEASURE,
         )
     said = (

@@ -27,6 +27,7 @@ def engine(weights: catalog.Weights, settings: Model) -> LlamaCppEngine:
     Raises WeightsMissing, WeightsDamaged.
     """
     from models.llama_model import LlamaModel
+    from models.speculative.draft_setting import engine_type
 
     entry = catalog.find(settings.name, "engine")
     path = weights.path(entry)
@@ -39,9 +40,7 @@ def engine(weights: catalog.Weights, settings: Model) -> LlamaCppEngine:
     def build(setting: Setting) -> LlamaCppEngine:
         model = LlamaModel(path, repacks=setting.repacks)
         # Only now: it imports numpy, which another thread imports while the weights are read.
-        from models.llama_cpp import LlamaCppEngine
-
-        return LlamaCppEngine(
+        return engine_type(settings.draft)(
             model, context=settings.context, threads=threads(settings.threads), kv_type=setting.kv, adapter=adapter
         )
 

@@ -33,10 +33,9 @@ def set_value(paths: Paths, key: str, value: str, place: str = "command line") -
 
         fitting = str(catalog.own_file(value))
     elif key == "model.draft":
-        from models.speculative.draft_setting import drafter_entry
+        from models.speculative.draft_setting import stored
 
-        entry = drafter_entry(value)
-        fitting = entry.address if entry else fitting
+        fitting = stored(value)
     from shared.settings_file import assigned
 
     file = read_file(paths) or File(str(paths.config_file), NEW_FILE)

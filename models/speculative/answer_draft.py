@@ -6,7 +6,8 @@ every temperature and under every sampling rule, if passes over several tokens a
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -136,14 +137,8 @@ class AnswerDraft:
         lookup = self._proposed = self._sources[0]
         lookup.draft = lookup.drafter.draft(most)
         if cost and self._model and self._model.drafts:
-            try:
+            with self._going_on(self._model):
                 self._consult(self._model, most, cost, left)
-            except GaveWay:
-                raise
-            except Exception as error:  # a drafter of any kind may fail in any way, and the answer goes on
-                self._model.fail(error)
-                self._counts.model_failed = self._model.failed
-                self._model, self._sources, self._proposed, self.spent = None, [lookup], lookup, 0.0
         return self._proposed.draft.tokens, self._proposed.chances
 
     def verified(self, mixtures: Sequence[Logits]) -> None:
@@ -152,6 +147,9 @@ class AnswerDraft:
         """
         self.mixture, *self._verified = mixtures
         self._counts.model_drafted += self._is_models * len(self._verified)
+        if self._model:
+            with self._going_on(self._model):
+                self._sources[1].drafter.passed(self._decoder.sequences[0])
 
     @property
     def _is_models(self) -> bool:
@@ -181,6 +179,21 @@ class AnswerDraft:
         self.spent = costs.step * len(source.draft.tokens)
         self._counts.cost += (self.spent + reading - costs.reading(still_unread)) / cost(rows)
         self._proposed = max(self._sources, key=lambda each: pace(each.chances, rows, cost, room)[1])
+
+    @contextmanager
+    def _going_on(self, model: DraftModel) -> Iterator[None]:
+        """Go on without the drafting model if it fails in the `with` block: it may fail in any way."""
+        try:
+            yield
+        except GaveWay:
+            raise
+        except Exception as error:
+            model.fail(error)
+            self._counts.model_failed = model.failed
+            if self.pending:  # they may be tokens that this model drafted
+                self.drop()
+            lookup = self._sources[0]
+            self._model, self._sources, self._proposed, self.spent = None, [lookup], lookup, 0.0
 
     def _judge(self, token: int) -> bool:
         """Record which drafts a drawn token proves right; return whether the proposed draft was right."""

@@ -1,4 +1,6 @@
-"""The interface of drafters, which guess the next tokens of an answer. Implementations: `lookup`, `small_model`."""
+"""The interface of drafters, which guess the next tokens of an answer. Implementations: `lookup`, `small_model`,
+`network_drafter`.
+"""
 
 import math
 from dataclasses import dataclass
@@ -49,6 +51,12 @@ class Drafter(Protocol):
     def append(self, token: int) -> None:
         """Append the drawn token to the answer. This takes no time; drafted tokens that were not drawn are
         forgotten.
+        """
+
+    def passed(self, sequence: int) -> None:
+        """Record that the answering model has computed the last drawn token, and perhaps drafted ones after it.
+
+        `sequence` is the sequence of its engine that this drafter follows. Call it before the engine's next pass.
         """
 
     def draft(self, most: int, least: float = 0.0) -> Draft:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from models.forecast import Forecast, Room, forecast, model_size
 from models.speculative.costs import known
 from models.speculative.draft_model import DraftModel
-from models.speculative.draft_setting import drafter_entry, names_no_model
+from models.speculative.draft_setting import drafter_entry, names_no_model, network_file
 from models.speculative.drafting import Drafting
 from models.speculative.small_model import SmallModel
 from shared.errors import DraftRejected, EngineError, JackdawError, UsageError
@@ -39,10 +39,30 @@ def drafting(weights: Weights, chosen: str, engine: Engine, path: Path, threads:
     if not alone.may(engine.info) or (alone.costs and not alone.is_worth_it(engine.info)):
         return alone  # no memory for a model that would never draft
     try:
-        model = _loaded(weights, chosen, engine, path, threads, free)
+        if network := network_file(chosen):
+            model = _loaded_network(network, engine)
+        else:
+            model = _loaded(weights, chosen, engine, path, threads, free)
     except DraftRejected as error:
         return replace(alone, refused=str(error))
     return Drafting("auto", costs, model=model)
+
+
+def _loaded_network(path: Path, engine: Engine) -> DraftModel:
+    """Load a draft network. Raises DraftRejected."""
+    from models.engine import Ends
+    from models.llama_features import LlamaFeatureEngine
+    from models.speculative.network_drafter import NetworkDrafter
+    from models.speculative.network_file import load
+
+    assert isinstance(engine, LlamaFeatureEngine), "engine_type chose the engine by the same setting"
+    try:
+        network = load(path, engine.info)
+        file = path.stat()
+    except (JackdawError, OSError) as error:
+        raise _rejected(path.name, str(error)) from error
+    key = f"network {path.name} {file.st_size} {file.st_mtime_ns}"
+    return DraftModel(path.name, key, partial(NetworkDrafter, network, engine, Ends(engine)), lambda: None)
 
 
 def _loaded(weights: Weights, chosen: str, engine: Engine, path: Path, threads: int, free: int) -> DraftModel:

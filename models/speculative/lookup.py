@@ -40,6 +40,9 @@ class Lookup:
         self._ids[self._size] = token
         self._size += 1
 
+    def passed(self, sequence: int) -> None:
+        """Do nothing: only tokens are searched."""
+
     def draft(self, most: int, least: float = 0.0) -> Draft:  # noqa: ARG002 (a lookup takes no time to stop)
         """Return at most `most` tokens that followed the longest earlier occurrence of the last tokens; of several
         occurrences of equal length, the latest.

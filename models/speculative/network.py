@@ -119,15 +119,16 @@ class DraftNetwork:
         `features` are the features before the tokens. `visible`, shape (n, held + n), marks the tokens to which each
         token attends; without it the tokens follow each other. The tokens' states are appended to `held`.
         """
-        hidden = self._fused(features, self._embedding[np.asarray(tokens)].astype(np.float32))
-        count = len(hidden)
-        if visible is None:
-            visible = np.tri(count, held.length + count, held.length, dtype=np.bool_)
-        turn = np.exp(1j * np.outer(np.asarray(positions, np.float32), self._frequencies)).astype(np.complex64)
-        for block in range(self.shape.blocks):
-            hidden = self._block(block, hidden, turn, np.where(visible, 0, -np.inf).astype(np.float32), held)
-        held.length += count
-        return hidden, hidden @ self._head.T
+        with np.errstate(over="ignore"):  # where exp is infinite, the sigmoid is 0
+            hidden = self._fused(features, self._embedding[np.asarray(tokens)].astype(np.float32))
+            count = len(hidden)
+            if visible is None:
+                visible = np.tri(count, held.length + count, held.length, dtype=np.bool_)
+            turn = np.exp(1j * np.outer(np.asarray(positions, np.float32), self._frequencies)).astype(np.complex64)
+            for block in range(self.shape.blocks):
+                hidden = self._block(block, hidden, turn, np.where(visible, 0, -np.inf).astype(np.float32), held)
+            held.length += count
+            return hidden, hidden @ self._head.T
 
     def _fused(self, features: Floats, embeddings: Floats) -> Floats:
         weights = self._weights

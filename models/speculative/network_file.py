@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import DecodeError, json
 
 from models import tensor_file
@@ -18,7 +19,12 @@ FORMAT: Final = "jackdaw draft network 1"
 
 def target_of(info: EngineInfo) -> str:
     """Return an identifier of the model, with its adapter, whose text and features a draft network predicts."""
-    return f"{info.model_hash} {info.adapter}".strip()
+    return identity(info.model_hash, info.adapter)
+
+
+def identity(model_hash: str, adapter_hash: str) -> str:
+    """Return the identifier of a model (`target_of`), by its hash and that of its adapter ("" without one)."""
+    return f"{model_hash} {adapter_hash}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +47,34 @@ def about(metadata: Mapping[str, str]) -> About:
     return json.decode(metadata[FORMAT], type=About)
 
 
+def require_fit(path: Path, model: str, target: str, vocabulary: int) -> None:
+    """Raise WeightsMissing, WeightsDamaged or DraftRejected unless the file's network was made for the model named
+    `model`, with the identity `target` and that size of its vocabulary. The network's weights are not checked.
+    """
+    _fitting(path, model, target, vocabulary)
+
+
 def load(path: Path, info: EngineInfo) -> DraftNetwork:
     """Return the network in a file, for the engine with the given facts.
 
     Raises WeightsMissing, WeightsDamaged (cut short, a tensor missing, not a number) and DraftRejected.
     """
+    shape, tensors = _fitting(path, info.model, target_of(info), info.vocabulary)
+    if shape.blocks > len(tensors):  # before the names of all blocks are made
+        raise _damaged(path, f"no draft network has {shape.blocks:,} blocks and only {len(tensors)} tensors")
+    for name, expected in {**shape.trained(), **shape.taken()}.items():
+        if name not in tensors or tensors[name].shape != expected:
+            raise _damaged(path, f"the tensor {name} is missing or has another shape")
+        if name != "embedding" and not np.isfinite(tensors[name]).all():  # the embeddings are not read as a whole
+            raise _damaged(path, f"the tensor {name} has values that are not numbers")
+    ids = tensors["vocabulary"]
+    if ids.dtype.kind != "i" or not ((ids >= 0) & (ids < shape.tokens)).all():
+        raise _damaged(path, "its vocabulary names tokens that do not exist")
+    return DraftNetwork(shape, tensors)
+
+
+def _fitting(path: Path, model: str, target: str, vocabulary: int) -> tuple[Shape, dict[str, npt.NDArray[Any]]]:
+    """Return the shape and the tensors of a network that was made for the given model."""
     try:
         metadata, tensors = tensor_file.read(path)
     except FileNotFoundError:
@@ -60,26 +89,15 @@ def load(path: Path, info: EngineInfo) -> DraftNetwork:
         raise _damaged(path, "it is no draft network") from None
     except DecodeError as error:
         raise _damaged(path, str(error)) from error
-    shape = known.shape
-    if known.target != target_of(info):
+    if known.target != target:
         raise DraftRejected(
-            f"The draft network {path} was made for a model other than {info.model}, or for another adapter."
+            f"The draft network {path} was made for a model other than {model}, or for another adapter."
         )
-    if shape.tokens != info.vocabulary:
+    if known.shape.tokens != vocabulary:
         raise DraftRejected(
-            f"The draft network {path} knows {shape.tokens:,} tokens, {info.model} has {info.vocabulary:,}."
+            f"The draft network {path} knows {known.shape.tokens:,} tokens, {model} has {vocabulary:,}."
         )
-    if shape.blocks > len(tensors):  # before the names of all blocks are made
-        raise _damaged(path, f"no draft network has {shape.blocks:,} blocks and only {len(tensors)} tensors")
-    for name, expected in {**shape.trained(), **shape.taken()}.items():
-        if name not in tensors or tensors[name].shape != expected:
-            raise _damaged(path, f"the tensor {name} is missing or has another shape")
-        if name != "embedding" and not np.isfinite(tensors[name]).all():  # the embeddings are not read as a whole
-            raise _damaged(path, f"the tensor {name} has values that are not numbers")
-    ids = tensors["vocabulary"]
-    if ids.dtype.kind != "i" or not ((ids >= 0) & (ids < shape.tokens)).all():
-        raise _damaged(path, "its vocabulary names tokens that do not exist")
-    return DraftNetwork(shape, tensors)
+    return known.shape, tensors
 
 
 def _damaged(path: Path, reason: str) -> WeightsDamaged:

@@ -40,6 +40,9 @@ class SmallModel:
     def append(self, token: int) -> None:
         self._text.append(token)
 
+    def passed(self, sequence: int) -> None:
+        """Do nothing: the smaller model reads tokens, not the answering model's features."""
+
     def draft(self, most: int, least: float = 0.0) -> Draft:
         """Draft as `Drafter.draft` says, but never a token that ends the answer. A text that does not fit the model
         gets no draft.

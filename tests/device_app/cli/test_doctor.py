@@ -108,7 +108,7 @@ CHEAP, FAST = PassCosts(((1, 1.0), (4, 1.3)), is_exact=True), DraftCosts(0.1, 0.
             None,
             "",
             "",
-            ["ok reading 4", "ok small has the same vocabulary; how long it takes to draft is"],
+            ["ok reading 4", "ok small can draft tokens, too; how long it takes is"],
         ),
         ("auto", CHEAP, DraftCosts(1.2, 0.1), "", "", ["ok reading 4", "warn small drafts, too"]),
         ("auto", CHEAP, FAST, "small drafts no more", "", ["ok reading 4", "warn small drafts no more"]),

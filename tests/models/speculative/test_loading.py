@@ -14,17 +14,22 @@ from models import catalog
 from models.catalog import Weights
 from models.exactness import Verdicts
 from models.llama_cpp import LlamaCppEngine
+from models.llama_features import LlamaFeatureEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
 from models.speculative.costs import DraftCosts, PassCosts
-from models.speculative.draft_setting import described, drafter_entry, free_memory
+from models.speculative.draft_setting import described, drafter_entry, engine_type, free_memory, stored
 from models.speculative.drafting import Drafting
 from models.speculative.loading import drafting
+from models.speculative.network_file import About, said, target_of
 from models.verdict import EXACT
 from shared.errors import UsageError
 from shared.prompt import CHATML, build
 from shared.trace import Trace
 from tests.adapter_file import Array, write
+from tests.models.speculative.networks import small_shape
+from tests.models.speculative.networks import tensors as tensors_of
+from tests.models.speculative.networks import write as write_network
 from tests.tiny_model import VOCABULARY, metadata, tensors, tiny_model, words
 
 CHEAP = PassCosts(((1, 1.0), (4, 1.2), (16, 2.0)), is_exact=True)
@@ -216,3 +221,59 @@ def test_the_small_model_drafts_the_text_of_the_large_one(
     assert traces[1].drafts.model == "small"
     assert traces[1].drafts.passes < len(texts[0])
     assert traces[1].drafts.model_accepted > 0
+
+
+@pytest.fixture(scope="module")
+def featured(large: Path) -> Iterator[LlamaFeatureEngine]:
+    engine = LlamaFeatureEngine(LlamaModel(large), context=256, threads=1)
+    yield engine
+    engine.close()
+
+
+def network(path: Path, engine: LlamaFeatureEngine, target: str = "") -> Path:
+    shape = small_shape(width=engine.width, tokens=VOCABULARY, drafted=100)
+    return write_network(path, tensors_of(shape), said(About(target or target_of(engine.info), shape)))
+
+
+def test_a_network_drafts_and_the_text_stays_the_same(
+    tmp_path: Path, featured: LlamaFeatureEngine, large: Path
+) -> None:
+    path = network(tmp_path / "draft.safetensors", featured)
+    drafts = chosen(featured, large, str(path))
+    assert drafts.refused == ""
+    assert drafts.model
+    drafts.costs, drafts.model.costs = CHEAP, DraftCosts(0.01, 1e-6)
+    texts, traces = [], []
+    for own in (Drafting(), drafts):
+        traces.append(Trace())
+        stream = LocalSource(featured, CHATML, own).stream(
+            build("Who?", [], CHATML), SamplingSettings(), max_tokens=40, trace=traces[-1]
+        )
+        texts.append([piece.token for piece in stream])
+    assert texts[0] == texts[1]
+    assert traces[1].drafts.model == "draft.safetensors"
+
+
+def test_a_network_that_cannot_draft_is_named(tmp_path: Path, featured: LlamaFeatureEngine, large: Path) -> None:
+    begins = "draft.safetensors cannot draft tokens, so answers are written without it: "
+    path = tmp_path / "draft.safetensors"
+    assert begins + "There is no draft network" in chosen(featured, large, str(path)).refused
+    network(path, featured, "another model")
+    assert "was made for a model other than" in chosen(featured, large, str(path)).refused
+    path.write_bytes(path.read_bytes()[:-9])
+    refused = chosen(featured, large, str(path)).refused
+    assert refused.startswith(begins)
+    assert "bytes were written" in refused
+
+
+def test_a_network_needs_an_engine_with_features_and_settings_keep_its_whole_path(
+    tmp_path: Path, featured: LlamaFeatureEngine, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert engine_type("draft.safetensors") is LlamaFeatureEngine
+    assert engine_type("auto") is LlamaCppEngine
+    monkeypatch.chdir(tmp_path)
+    assert stored("draft.safetensors") == str(tmp_path / "draft.safetensors")
+    path = network(tmp_path / "draft.safetensors", featured)
+    weights, answers = Weights(large.parent), catalog.find(f"file:{large}")
+    assert described(weights, str(path), answers) == {"setting": str(path), "model": "draft.safetensors", "why_not": ""}
+    assert "for another adapter" in str(described(weights, str(path), answers, "adapter")["why_not"])

@@ -13,8 +13,7 @@ from models.fake import FakeEngine
 from models.speculative.network import Held, Shape
 from models.speculative.network_file import FORMAT, About, load, said, target_of
 from shared.errors import DraftRejected, WeightsDamaged, WeightsMissing
-
-_TYPES = {"float16": "F16", "float32": "F32", "int32": "I32"}
+from tests.models.speculative.networks import small_shape, tensors, write
 
 
 def info() -> EngineInfo:
@@ -22,31 +21,7 @@ def info() -> EngineInfo:
 
 
 def shape(**changes: Any) -> Shape:
-    sizes = {"width": 8, "heads": 2, "kv_heads": 1, "head": 4, "inner": 12, "tokens": info().vocabulary, "drafted": 5}
-    return Shape(**{"fusion": "gated", "blocks": 1, "epsilon": 1e-5, "rope_base": 1e4, **sizes, **changes})
-
-
-def tensors(own: Shape) -> dict[str, Any]:
-    draw = np.random.default_rng(0)
-    sizes = {**own.trained(), **own.taken()}
-    made: dict[str, Any] = {name: draw.standard_normal(size).astype(np.float16) for name, size in sizes.items()}
-    return made | {"vocabulary": np.arange(own.drafted, dtype=np.int32)}
-
-
-def write(path: Path, arrays: dict[str, Any], metadata: dict[str, str]) -> Path:
-    """Write a safetensors file without the package safetensors."""
-    header: dict[str, Any] = {"__metadata__": metadata}
-    data = b""
-    for name, array in arrays.items():
-        header[name] = {
-            "dtype": _TYPES[array.dtype.name],
-            "shape": array.shape,
-            "data_offsets": [len(data), len(data) + array.nbytes],
-        }
-        data += array.tobytes()
-    head = json.dumps(header).encode()
-    path.write_bytes(len(head).to_bytes(8, "little") + head + data)
-    return path
+    return small_shape(**{"tokens": info().vocabulary, **changes})
 
 
 def test_a_sound_file_is_loaded(tmp_path: Path) -> None:

@@ -25,22 +25,12 @@ from models.speculative.drafter import DEGREES, Draft
 from models.speculative.drafting import Drafting
 from models.speculative.small_model import SmallModel
 from shared.errors import EngineError, GaveWay
-from shared.prompt import CHATML, Prompt, build
+from shared.prompt import CHATML
 from shared.trace import Trace
-from shared.types import StoredPassage
+from tests.models.speculative.answers import CHEAP, NEW, Fresh, asked, written
 
-CHEAP = PassCosts(((1, 1.0), (4, 1.3), (16, 2.0)), is_exact=True)
 DEAR = PassCosts(((1, 1.0), (16, 16.0)), is_exact=True)
-NEW = "quick wolves jump from box to mud"
 REPEATS = "the blue drill and the blue drill and the blue saw and the blue drill"
-
-
-class Fresh(FakeEngine):
-    """A fake engine whose text is nowhere in the prompt: the passage's text with each byte one higher."""
-
-    def _append(self, sequence: int, tokens: Sequence[int]) -> Logits:
-        logits = super()._append(sequence, tokens)
-        return logits if logits.argmax() == END else np.roll(logits, 1)
 
 
 class Loose(Fresh):
@@ -72,22 +62,6 @@ class Broken(Fresh):
 
 def model(engine: Engine, step: float = 0.1, read: float = 0.001) -> DraftModel:
     return DraftModel("small", "small", partial(SmallModel, engine), engine.close, DraftCosts(step, read))
-
-
-def asked(*texts: str) -> Prompt:
-    passages = [
-        StoredPassage(number, text, 0, None, None, number, f"Note {number}", "note", None, (), "/note")
-        for number, text in enumerate(texts)
-    ]
-    return build("Which?", passages, CHATML)
-
-
-def written(
-    engine: FakeEngine, drafting: Drafting, prompt: Prompt, sampling: SamplingSettings, most: int = 200
-) -> tuple[list[int], Trace]:
-    trace = Trace()
-    stream = LocalSource(engine, CHATML, drafting).stream(prompt, sampling, max_tokens=most, trace=trace)
-    return [piece.token for piece in stream], trace
 
 
 def shifted(text: str) -> bytes:

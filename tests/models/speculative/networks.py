@@ -1,0 +1,39 @@
+"""Small draft networks with random weights, and their files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.speculative.network import Shape
+
+_TYPES = {"float16": "F16", "float32": "F32", "int32": "I32"}
+
+
+def small_shape(**changes: Any) -> Shape:
+    sizes = {"width": 8, "heads": 2, "kv_heads": 1, "head": 4, "inner": 12, "tokens": 258, "drafted": 5}
+    return Shape(**{"fusion": "gated", "blocks": 1, "epsilon": 1e-5, "rope_base": 1e4, **sizes, **changes})
+
+
+def tensors(own: Shape) -> dict[str, Any]:
+    draw = np.random.default_rng(0)
+    sizes = {**own.trained(), **own.taken()}
+    made: dict[str, Any] = {name: draw.standard_normal(size).astype(np.float16) for name, size in sizes.items()}
+    return made | {"vocabulary": np.arange(own.drafted, dtype=np.int32)}
+
+
+def write(path: Path, arrays: dict[str, Any], metadata: dict[str, str]) -> Path:
+    """Write a safetensors file without the package safetensors."""
+    header: dict[str, Any] = {"__metadata__": metadata}
+    data = b""
+    for name, array in arrays.items():
+        header[name] = {
+            "dtype": _TYPES[array.dtype.name],
+            "shape": array.shape,
+            "data_offsets": [len(data), len(data) + array.nbytes],
+        }
+        data += array.tobytes()
+    head = json.dumps(header).encode()
+    path.write_bytes(len(head).to_bytes(8, "little") + head + data)
+    return path
