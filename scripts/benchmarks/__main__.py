@@ -74,6 +74,9 @@ def main() -> int:
     parser.add_argument(
         "--targets", metavar="A,B", help="dovetail: measure only these targets, such as 135m-q8_0,1.7b-q4_0"
     )
+    parser.add_argument(
+        "--draft", type=Path, metavar="FILE", help="dovetail: also measure this draft network (scripts/train_draft)"
+    )
     parser.add_argument("--only", metavar="A,B", help="disco, dragon, telerag: run only these parts, such as live")
     parser.add_argument(
         "--questions", type=_positive, metavar="N", help="telerag: questions for its pipelines (default: 20)"

@@ -18,6 +18,7 @@ from models.sampling import SamplingSettings
 from models.speculative.choice import Acceptance
 from models.speculative.costs import PassCosts
 from models.speculative.decoding import DraftingDecoder
+from models.speculative.draft_model import DraftModel
 from models.speculative.drafting import Drafting
 from models.speculative.lookup import LONGEST
 from shared.aggregation.weights import row_weights
@@ -25,8 +26,9 @@ from shared.ending import Piece, ended
 from shared.prompt import Prompt
 from shared.trace import DraftCounts
 
-Arm = Literal["none", "lookup", "auto"]
+Arm = Literal["none", "lookup", "auto", "trained"]
 ARMS: Final[tuple[Arm, ...]] = ("none", "lookup", "auto")
+"""The arms that need no trained network."""
 
 LEAST_TOKENS, MOST_TOKENS = 30, 200
 """The fewest and the most tokens of an answer. A shorter answer is not used, a longer one is cut."""
@@ -78,13 +80,13 @@ def fixed(draft: int, match: int) -> Drafting:
     return Drafting("lookup", costs=free, acceptance=Always(match))
 
 
-def drafting(arm: Arm, costs: PassCosts) -> Drafting:
+def drafting(arm: Arm, costs: PassCosts, model: DraftModel | None = None) -> Drafting:
     """Return the `Drafting` of an arm (which decides how many tokens are drafted), for an engine with the given costs
-    of passes.
+    of passes. `model` is the drafting model of the arm `trained`.
     """
     if arm == "lookup":
         return fixed(FIXED_DRAFT, FIXED_MATCH)
-    return Drafting("off" if arm == "none" else "auto", costs=costs)
+    return Drafting("off" if arm == "none" else "auto", costs=costs, model=model)
 
 
 def answered(source: LocalSource, kind: str, prompts: Iterator[Prompt], count: int) -> list[Answer]:
@@ -177,11 +179,11 @@ class Script:
         del self._tokens[len(self._tokens) - count :]
 
 
-def replayed(answer: Answer, drafting: Drafting, info: EngineInfo) -> Passes:
+def replayed(answer: Answer, drafting: Drafting, info: EngineInfo, script: Script | None = None) -> Passes:
     """Return the passes in which an engine with the given facts would write the answer, if the given `Drafting` decides
-    what is drafted. The drafter's time is the time of everything but the engine's work.
+    what is drafted. The drafter's time is the time of everything but the engine's work, for which `script` stands.
     """
-    script = Script(info, answer.read)
+    script = script or Script(info, answer.read)
     engine = cast(Engine, script)
     plain = Decoder(engine, {0: np.zeros(1, np.float32)}, row_weights((1.0,)))
     began = time.perf_counter()

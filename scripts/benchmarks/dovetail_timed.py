@@ -14,6 +14,7 @@ from models.engine import Engine, Logits
 from models.sampling import SamplingSettings, sample
 from models.speculative.costs import PassCosts
 from models.speculative.decoding import DraftingDecoder
+from models.speculative.draft_model import DraftModel
 from models.speculative.drafting import Drafting
 from scripts.benchmarks.dovetail_arms import ARMS, Answer, Arm, drafting
 from scripts.places import step
@@ -88,20 +89,30 @@ def written(engine: Engine, logits: Logits, drafts: Drafting, sampling: Sampling
 
 
 def rounds(
-    engine: Engine, answers: Sequence[Answer], costs: PassCosts, most: int, sampling: Sequence[SamplingSettings]
+    engine: Engine,
+    answers: Sequence[Answer],
+    costs: PassCosts,
+    most: int,
+    sampling: Sequence[SamplingSettings],
+    model: DraftModel | None = None,
 ) -> dict[Arm, list[Timed]]:
-    """Return the result of each arm for each answer, of at most `most` tokens; the arms take turns in going first."""
+    """Return the result of each arm for each answer, of at most `most` tokens; the arms take turns in going first. With
+    a trained network as `model`, the arm `trained` is among them.
+    """
     kept = {arm: drafting(arm, costs) for arm in ARMS}  # what was accepted is learnt over answers
+    if model:
+        kept["trained"] = drafting("trained", costs, model)
     done: dict[Arm, list[Timed]] = defaultdict(list)
     for number, answer in enumerate(answers):
         step(f"answer {number + 1} of {len(answers)}")
         engine.clear(0)
         logits = engine.prefill(0, answer.read)
-        first = number % len(ARMS)
+        arms = (*kept,)
+        first = number % len(arms)
         if not number:
             for drafts in kept.values():
                 written(engine, logits, drafts, sampling[0], _WARM_UP)
-        for arm in ARMS[first:] + ARMS[:first]:
+        for arm in arms[first:] + arms[:first]:
             done[arm].append(written(engine, logits, kept[arm], sampling[number], min(most, len(answer.tokens))))
     engine.clear(0)
     return done

@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
-from models.speculative.costs import PassCosts
+from models.speculative.costs import DraftCosts, PassCosts
 from scripts.benchmarks import dovetail, dovetail_timed, dovetail_trees
 from scripts.benchmarks.dovetail_arms import Answer, Arm, accepted_shares, drafting, fixed, in_turn, replayed
 from scripts.benchmarks.dovetail_prompts import Library, prompts
+from scripts.benchmarks.dovetail_trained import OnTarget
 from scripts.datasets.retrieval_sets import RetrievalSet
 from scripts.places import CannotRun
 from shared.prompt import CHATML, build, turn
 from shared.types import Block, Document, StoredPassage
+from tests.models.speculative.networks import Knowing, small_shape
 
 CHEAP = PassCosts(((1, 1.0), (4, 1.5), (16, 3.0)), is_exact=True)
 DEAR = PassCosts(((1, 1.0), (16, 16.0)), is_exact=True)
@@ -85,6 +87,20 @@ def test_priced_figures_say_what_auto_would_gain_where_it_may_not_draft() -> Non
     assert "auto_inexact" not in dovetail.replay(by_kind, CHEAP, CHEAP, INFO, 10.0)
 
 
+def test_a_trained_network_is_replayed_beside_lookup() -> None:
+    shape = small_shape(tokens=INFO.vocabulary)
+    known, other = answer("abc", "the quick brown fox jumps"), answer("abc", "over the lazy dog")
+    features = {own.tokens: np.zeros((len(own.tokens), shape.width), np.float32) for own in (known, other)}
+    network = Knowing(shape, [*known.read, *known.tokens])
+    trained = OnTarget(network, DraftCosts(0.01, 1e-6), features, set())
+    passes = trained.replayer(CHEAP, INFO)
+    first, second = passes(known), passes(other)
+    alone = replayed(known, drafting("auto", CHEAP), INFO)
+    assert (first.tokens, second.tokens) == (len(known.tokens), len(other.tokens))
+    assert first.count < 0.7 * alone.count
+    assert second.count > first.count
+
+
 def arms(speedup: float, **kinds: float) -> dict[str, Any]:
     return {"auto": {"speedup": speedup, "kinds": kinds}}
 
@@ -97,6 +113,8 @@ def arms(speedup: float, **kinds: float) -> dict[str, Any]:
         ({"1.7b-q8_0": arms(1.54, chats=1.0)}, 1),
         ({"360m-q8_0": arms(1.0, chats=0.98, mail=0.96)}, 1),
         ({"3b-q8_0": arms(1.0, chats=0.5)}, 2),
+        ({"1.7b-q8_0": arms(1.55) | {"trained": {"speedup": 1.66, "kinds": {}}}}, 0),
+        ({"1.7b-q8_0": arms(1.60) | {"trained": {"speedup": 1.64, "kinds": {}}}}, 2),
     ],
 )
 def test_bars_that_are_missed_are_named(figures: dict[str, Any], count: int) -> None:

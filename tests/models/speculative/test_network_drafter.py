@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +21,7 @@ from models.speculative.network import DraftNetwork, Floats, Held
 from models.speculative.network_drafter import NetworkDrafter
 from shared.errors import EngineError
 from tests.models.speculative.answers import CHEAP, NEW, Fresh, asked, written
-from tests.models.speculative.networks import small_shape, tensors
+from tests.models.speculative.networks import Knowing, small_shape, tensors
 
 WIDTH = 8
 SHAPE = small_shape(width=WIDTH, tokens=VOCABULARY, drafted=40)
@@ -145,29 +144,12 @@ def test_an_engine_without_features_is_an_error() -> None:
         drafter.passed(1)
 
 
-class Knowing(DraftNetwork):
-    """A network that knows the text, but for each third token."""
-
-    def __init__(self, text: Sequence[int]) -> None:
-        super().__init__(SHAPE, tensors(SHAPE) | {"vocabulary": np.arange(VOCABULARY, dtype=np.int32)})
-        self._text = text
-
-    def step(
-        self, held: Held, features: Floats, tokens: Any, positions: Any, visible: npt.NDArray[np.bool_] | None = None
-    ) -> tuple[Floats, Floats]:
-        logits = np.zeros((len(features), VOCABULARY), np.float32)
-        for own, place in zip(logits, positions, strict=True):
-            right = self._text[place + 1] if place + 1 < len(self._text) else 0
-            own[right if place % 3 else 7] = 9.0
-        return super().step(held, features, tokens, positions, visible)[0], logits
-
-
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
 def test_the_text_is_that_of_no_drafting(temperature: float) -> None:
     plain, engine, prompt = Featured(), Featured(), asked(NEW).joined()
     sampling = SamplingSettings(temperature=temperature, seed=1)
     expected_tokens, _ = written(plain, Drafting(), prompt, sampling)
-    start = partial(NetworkDrafter, Knowing(plain.tokens(0)), engine, {END})
+    start = partial(NetworkDrafter, Knowing(SHAPE, plain.tokens(0)), engine, {END})
     model = DraftModel("network", "network", start, lambda: None, DraftCosts(0.05, 1e-6))
     tokens, trace = written(engine, Drafting("auto", costs=CHEAP, model=model), prompt, sampling)
     assert tokens == expected_tokens
@@ -188,7 +170,7 @@ def test_a_network_whose_features_fail_is_dropped_and_the_answer_goes_on() -> No
         return Featured.features(engine, sequence)
 
     engine.features = features  # type: ignore[method-assign]
-    start = partial(NetworkDrafter, Knowing(plain.tokens(0)), engine, {END})
+    start = partial(NetworkDrafter, Knowing(SHAPE, plain.tokens(0)), engine, {END})
     model = DraftModel("network", "network", start, lambda: None, DraftCosts(0.05, 1e-6))
     tokens, trace = written(engine, Drafting("auto", costs=CHEAP, model=model), prompt, SamplingSettings())
     assert tokens == expected_tokens
@@ -220,5 +202,5 @@ def test_what_a_step_takes_is_measured_with_features() -> None:
             return super().step(held, features, *rest, **named)
 
     engine = Featured()
-    measured_drafts(engine, partial(NetworkDrafter, Counting([0] * 300), engine, {END}), {})
+    measured_drafts(engine, partial(NetworkDrafter, Counting(SHAPE, [0] * 300), engine, {END}), {})
     assert steps == [1] * 5
