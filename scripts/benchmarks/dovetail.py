@@ -17,6 +17,10 @@ Draft trees of several looked-up continuations (`models.speculative.lookup_tree`
 `trees`, tokens per pass with at most 7 and 15 candidates; `auto_tree` and `auto_chain`, with as many as pay on each
 target. `acceptance_warm`: how many drafts are accepted at temperature .7, if tokens are drawn as by Jackdaw and as in
 the paper.
+
+With `--draft FILE` (from `scripts/train_draft`) there is an arm `trained`: Jackdaw's own choice between this network's
+drafts and lookup's; the network is inflated as its target is. `draft_costs`: the time of drafting a token, relative to
+a pass. `network_trees` and `network_trees_warm` (temperature 1): tokens per pass with the network's trees.
 """
 
 import os
@@ -40,6 +44,7 @@ from models.llama_features import LlamaFeatureEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
 from models.speculative.costs import PassCosts, measured
+from scripts.benchmarks import dovetail_network_trees as network_trees
 from scripts.benchmarks import dovetail_timed as timed
 from scripts.benchmarks import dovetail_trees as trees
 from scripts.benchmarks.dovetail_arms import (
@@ -80,7 +85,7 @@ CONTEXT: Final = 2048
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """The numbers of answers of each kind that are reported, counted for `acceptance`, timed, and timed at a
-    temperature above 0.
+    temperature above 0; and the number of all answers that are replayed with trees of a trained network.
 
     A timed answer has `tokens` tokens, or `large_tokens` on targets of a billion weights and more.
     """
@@ -91,9 +96,10 @@ class Sizes:
     warm: int = 4
     tokens: int = 64
     large_tokens: int = 32
+    trees: int = 24
 
 
-QUICK: Final = Sizes(2, 1, 1, 1, 24, 24)
+QUICK: Final = Sizes(2, 1, 1, 1, 24, 24, 2)
 LARGE: Final = 10**9
 
 
@@ -120,7 +126,10 @@ def run(arguments: Namespace) -> dict[str, Any]:
             "trees": trees.sizes(in_turn(reported), engine.info),
             "acceptance_warm": trees.acceptance(engine, in_turn(counted)[: sizes.warm], timed.WARM),
         }
-        trained = _trained(arguments.draft, engine, in_turn(reported)) if arguments.draft else None
+        trained = None
+        if isinstance(engine, LlamaFeatureEngine):
+            trained = _trained(arguments.draft, engine, in_turn(reported))
+            figures |= network_trees.figures(trained, engine, in_turn(reported)[: sizes.trees])
     same: dict[str, list[bool]] = {}
     for target in targets:
         try:
@@ -150,8 +159,7 @@ def _engine(folder: Weights, target: str, threads: int, kind: type[LlamaCppEngin
             yield engine
 
 
-def _trained(path: Path, engine: LlamaCppEngine, answers: Sequence[Answer]) -> Trained:
-    assert isinstance(engine, LlamaFeatureEngine)
+def _trained(path: Path, engine: LlamaFeatureEngine, answers: Sequence[Answer]) -> Trained:
     step("features of the answers")
     try:
         return Trained.of(path, engine, answers)

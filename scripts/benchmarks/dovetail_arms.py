@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, cast
 
 import numpy as np
@@ -97,15 +97,24 @@ def answered(source: LocalSource, kind: str, prompts: Iterator[Prompt], count: i
             break
         if source.room(prompt) < MOST_TOKENS:
             continue
-        drawn: list[int] = []
-        stream = source.stream(prompt, SamplingSettings(), max_tokens=MOST_TOKENS)
-        with closing(stream):
-            for _ in ended(_noted(stream, drawn)):
-                pass
-        if len(drawn) >= LEAST_TOKENS:
-            read = source.tokens((*prompt.head, *(part for own in prompt.passages for part in own), *prompt.tail))
-            answers.append(Answer(kind, prompt, tuple(read), tuple(drawn)))
+        answer = drawn(source, Answer(kind, prompt, tuple(_read(source, prompt)), ()), SamplingSettings())
+        if len(answer.tokens) >= LEAST_TOKENS:
+            answers.append(answer)
     return answers
+
+
+def drawn(source: LocalSource, answer: Answer, sampling: SamplingSettings) -> Answer:
+    """Return another answer to the same prompt, of at most MOST_TOKENS tokens, drawn by the given rule."""
+    tokens: list[int] = []
+    with closing(source.stream(answer.prompt, sampling, max_tokens=MOST_TOKENS)) as stream:
+        for _ in ended(_noted(stream, tokens)):
+            pass
+    return replace(answer, tokens=tuple(tokens))
+
+
+def _read(source: LocalSource, prompt: Prompt) -> list[int]:
+    """Return the tokens of the whole prompt."""
+    return source.tokens((*prompt.head, *(part for own in prompt.passages for part in own), *prompt.tail))
 
 
 def _noted(pieces: Iterator[Piece], drawn: list[int]) -> Iterator[Piece]:

@@ -74,15 +74,19 @@ class Trained:
         load(path, engine.info)
         return cls(path, {answer.tokens: _features(engine, answer) for answer in answers})
 
-    def on(self, engine: LlamaFeatureEngine, shape: str) -> OnTarget:
-        """Return the network for the target in `engine`: that of the default model, or an inflated one for a target of
-        another shape.
-        """
+    def network(self, shape: str = "") -> DraftNetwork:
+        """Return the network, inflated to one of `scripts.inflation.shapes.SHAPES` if its name is given."""
         metadata, arrays = tensor_file.read(self.path)
         own = about(metadata).shape
         if shape in SHAPES:
             own, arrays = inflated(own, arrays, SHAPES[shape])
-        network, ends = DraftNetwork(own, arrays), Ends(engine)
+        return DraftNetwork(own, arrays)
+
+    def on(self, engine: LlamaFeatureEngine, shape: str) -> OnTarget:
+        """Return the network for the target in `engine`: that of the default model, or an inflated one for a target of
+        another shape.
+        """
+        network, ends = self.network(shape), Ends(engine)
         costs = measured_drafts(engine, partial(NetworkDrafter, network, engine, ends), {})
         known = {token for token in network.vocabulary.tolist() if token in ends}  # replays outlast the engine
         return OnTarget(network, costs, self.features, known)

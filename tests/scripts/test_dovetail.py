@@ -15,6 +15,7 @@ from models.sampling import SamplingSettings
 from models.speculative.costs import DraftCosts, PassCosts
 from scripts.benchmarks import dovetail, dovetail_timed, dovetail_trees
 from scripts.benchmarks.dovetail_arms import Answer, Arm, accepted_shares, drafting, fixed, in_turn, replayed
+from scripts.benchmarks.dovetail_network_trees import tokens_per_pass
 from scripts.benchmarks.dovetail_prompts import Library, prompts
 from scripts.benchmarks.dovetail_trained import OnTarget
 from scripts.datasets.retrieval_sets import RetrievalSet
@@ -99,6 +100,18 @@ def test_a_trained_network_is_replayed_beside_lookup() -> None:
     assert (first.tokens, second.tokens) == (len(known.tokens), len(other.tokens))
     assert first.count < 0.7 * alone.count
     assert second.count > first.count
+
+
+def test_trees_of_a_network_give_the_tokens_on_their_paths() -> None:
+    shape = small_shape(tokens=INFO.vocabulary)
+    known = answer("abc", "the quick brown fox jumps")
+    features = {known.tokens: np.zeros((len(known.tokens), shape.width), np.float32)}
+    network = Knowing(shape, [*known.read, *known.tokens])
+    table = tokens_per_pass(network, [known], features)
+    assert list(table) == ["depth 4, 7 candidates", "depth 7, 15 candidates", "depth 7, 60 candidates"]
+    for own in table.values():
+        assert 1.5 < own["network"] <= 3  # it is wrong about each third token
+        assert own["with_lookup"] >= own["network"] - 0.2
 
 
 def arms(speedup: float, **kinds: float) -> dict[str, Any]:
