@@ -6,8 +6,9 @@ from typing import Final, Literal
 from models.speculative.network import Fusion
 
 Losses = Literal["ours", "paper"]
-"""The loss of the training. `ours`: soft targets + .5 SmoothL1 of features. `paper`: .1 soft targets + SmoothL1, with
-noise on the features.
+"""The training's losses, and what the network reads. `ours`: soft targets + .5 SmoothL1 of features; in each second
+step the answers do not see their prompt, as when the network drafts, and in the last epoch half of the features are the
+network's own predictions, as of drafted tokens. `paper`: .1 soft targets + SmoothL1, with noise on the features.
 """
 
 WEIGHTS: Final[dict[Losses, tuple[float, float]]] = {"ours": (1.0, 0.5), "paper": (0.1, 1.0)}
@@ -19,6 +20,9 @@ NOISE: Final = 0.2
 """The width of the paper's uniform noise on the features that the network reads, for a text of 512 tokens. For other
 texts it is in inverse proportion to their length.
 """
+
+OWN_FEATURES: Final = 0.5
+"""The share of features that the network's own predictions replace in the last epoch."""
 
 WARM_UP: Final = 0.05
 """The share of the steps in which the learning rate rises."""

@@ -19,21 +19,26 @@ from torch.nn import functional
 from models.speculative.network import Shape
 from scripts.drafting.collecting import HEAD, READ, WRITTEN, Text
 from scripts.drafting.network import first_weights, predicted
-from scripts.drafting.recipe import NOISE, WARM_UP, WEIGHTS, Recipe
+from scripts.drafting.recipe import NOISE, OWN_FEATURES, WARM_UP, WEIGHTS, Recipe
 from scripts.training import OtherRecipe
 
 _CLIP = 1.0
+_REVISION = 2
+"""A part of what identifies a saved state. It is raised when a step learns in another way."""
+
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A text as the network reads it: all n tokens except the first. `before` are the features before these tokens,
-    `after` the features to predict, both of shape (n, width); `taught` marks the tokens that count in the loss.
+    `after` the features to predict, both of shape (n, width); `parents` are the places of the tokens before them, -1 if
+    they are not in the row; `taught` marks the tokens that count in the loss.
     """
 
     before: torch.Tensor
     after: torch.Tensor
+    parents: torch.Tensor
     tokens: torch.Tensor
     positions: torch.Tensor
     unread: torch.Tensor
@@ -42,9 +47,10 @@ class Row:
     is_written: npt.NDArray[np.bool_]
 
 
-def row(text: Text, *, since: int = HEAD) -> Row:
-    """Return a text as a row. With `since=WRITTEN`, the row has no features of the prompt, as if the prompt's attention
-    states were read from a cache: it begins with the first token of the answer whose predecessor's feature is known.
+def row(text: Text, *, since: int = HEAD, is_apart: bool = False) -> Row:
+    """Return a text as a row. With `since=WRITTEN`, the row has no features of the prompt, as when the network drafts:
+    it begins with the first token of the answer whose predecessor's feature is known. With `is_apart`, the prompt is
+    there, but the answers are read as if it were not.
     """
     parents = text.parents
     depth = np.zeros(len(parents), np.int64)
@@ -58,10 +64,17 @@ def row(text: Text, *, since: int = HEAD) -> Row:
     if since == WRITTEN:
         used = used[text.parts[parents[used]] == WRITTEN]
     features = torch.from_numpy(text.features).float()
-    unread = np.where(reads[np.ix_(used, used)], 0, -np.inf).astype(np.float32)
+    places = np.full(len(parents) + 1, -1)  # the last one stands for the parent -1
+    places[used] = np.arange(len(used))
+    visible = reads[np.ix_(used, used)]
+    if is_apart:
+        begins = text.parts[parents[used]] != WRITTEN  # of answers: the first token, before which is the prompt
+        visible &= (text.parts[used] != WRITTEN)[:, None] | ~begins | np.eye(len(used), dtype=np.bool_)
+    unread = np.where(visible, 0, -np.inf).astype(np.float32)
     return Row(
         before=features[parents[used]],
         after=features[used],
+        parents=torch.from_numpy(places[parents[used]]),
         tokens=torch.from_numpy(text.tokens[used].astype(np.int64)),
         positions=torch.from_numpy(depth[used]),
         unread=torch.from_numpy(unread),
@@ -108,6 +121,11 @@ class Trainer:
         self.step += 1
         return float(loss.detach())
 
+    @property
+    def reads_apart(self) -> bool:
+        """Whether the next step reads the answers as if there were no prompt."""
+        return self.settings.losses == "ours" and self.step % 2 == 1
+
     def predicted(self, text: Row, before: torch.Tensor | None = None) -> torch.Tensor:
         """Return the predicted features of a text, shape (n, width); `before` replaces the features that the network
         reads.
@@ -149,12 +167,17 @@ class Trainer:
                     self._optimiser.state[weight] = {kind: file.get_tensor(f"{name} {kind}") for kind in _MOMENTS}
 
     def _identity(self) -> str:
-        return f"{self.settings} {self.shape} {self.steps} steps"
+        return f"{self.settings} {self.shape} {self.steps} steps, revision {_REVISION}"
 
     def _loss(self, text: Row) -> torch.Tensor:
         before = text.before
+        generator = torch.Generator().manual_seed(self.settings.seed + self.step)
+        if self.settings.losses == "ours" and self.step >= self.steps - self.steps // self.settings.epochs:
+            with torch.no_grad():
+                own = self.predicted(text)[text.parents]
+            chosen = (torch.rand(len(own), generator=generator) < OWN_FEATURES) & (text.parents >= 0)
+            before = torch.where(chosen[:, None], own, before)
         if self.settings.losses == "paper":
-            generator = torch.Generator().manual_seed(self.settings.seed + self.step)
             noise = torch.rand(before.shape, generator=generator) - 0.5
             before = before + noise * (NOISE * 512 / len(before))
         features = self.predicted(text, before)[text.taught]
@@ -190,7 +213,7 @@ def learn(
     if state.exists():
         trainer.load(state)
     for file in list(order(files, trainer.settings))[trainer.step :]:
-        stops = on_loss(trainer.learn(row(load(file))))
+        stops = on_loss(trainer.learn(row(load(file), is_apart=trainer.reads_apart)))
         if trainer.step % every == 0 or trainer.step == trainer.steps or stops:
             trainer.save(state)
         if stops:

@@ -145,6 +145,36 @@ def test_rows_teach_all_but_the_head_and_may_leave_the_prompt_out() -> None:
     assert torch.isinf(own.unread[5:, :5]).all()  # the answers do not see each other
 
 
+def test_rows_may_be_read_apart_from_their_prompt() -> None:
+    sample = text(0)
+    apart, own = row(sample, is_apart=True), row(sample, since=WRITTEN)
+    behind = [*range(9, 14), *range(15, 18)]  # in the row: the answers' tokens but for the first of each
+    assert torch.equal(apart.unread[behind][:, behind], own.unread)
+    assert torch.isinf(apart.unread[behind][:, [*range(9), 14]]).all()
+    assert torch.equal(apart.unread[:8], row(sample).unread[:8])
+    assert not torch.isinf(apart.unread.diagonal()).any()
+    assert apart.parents.tolist() == [-1, *range(7), 7, *range(8, 13), 7, *range(14, 17)]
+
+
+def test_in_the_last_epoch_the_network_reads_its_own_predictions_too() -> None:
+    own, sample, read = trainer(), row(text(0)), list[Any]()
+
+    class Watched(Trainer):
+        def predicted(self, text: Any, before: Any = None) -> Any:
+            read.append(before)
+            return super().predicted(text, before)
+
+    own.__class__ = Watched
+    for step, is_mixed in ((0, False), (15, False), (16, True)):
+        own.step = step
+        read.clear()
+        own.learn(sample)
+        changed = (read[-1] != sample.before).any(dim=1)
+        assert bool(changed.any()) is is_mixed
+        assert not changed[0]  # the token before it is not in the row
+        assert not changed.all()
+
+
 def test_losses_are_those_of_their_definitions() -> None:
     draw = np.random.default_rng(0)
     predicted, target = draw.standard_normal((2, 3, 5))
