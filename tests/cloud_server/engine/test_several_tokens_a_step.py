@@ -16,12 +16,14 @@ from cloud_server.engine.batch import Batch
 from cloud_server.engine.jobs import Broken, Done, EngineEvent, Job, Token
 from cloud_server.engine.prefix_cache import PrefixCache
 from models.engine import Engine, Logits
-from models.fake import FakeEngine
+from models.fake import END, VOCABULARY, FakeEngine
 from models.sampling import SamplingSettings
 from models.speculative.costs import DraftCosts, PassCosts
 from models.speculative.draft_model import DraftModel
 from models.speculative.drafting import Drafting
+from models.speculative.network_drafter import NetworkDrafter
 from models.speculative.small_model import SmallModel
+from tests.models.speculative.networks import Featured, Knowing, small_shape
 from tests.scripted import Scripted
 from tests.writing import FREE, job
 
@@ -116,6 +118,22 @@ def test_a_model_drafts_for_an_answer_that_is_alone(answers: int) -> None:
     for key in range(answers):
         assert "".join(event.text for event in said if isinstance(event, Token) and event.key == key) == text
     assert (batch.accepted > len(text) / 2) is (answers == 1)
+
+
+def test_a_network_drafts_from_the_features_of_the_batchs_passes() -> None:
+    class FeaturedScripted(Featured, Scripted):
+        pass
+
+    text, asked_for = "Mud box frog.", job("Head.\n", "What is in there?\n")
+    engine, shape = FeaturedScripted({"Question": text}), small_shape(tokens=VOCABULARY)
+    network = Knowing(shape, [*[0] * asked_for.read_tokens, *text.encode()])
+    start = partial(NetworkDrafter, network, engine, {END})
+    model = DraftModel("network", "network", start, lambda: None, DraftCosts(0.05, 1e-6))
+    batch = Batch(engine, PrefixCache(0), drafting=replace(drafting(4), model=model))
+    batch.join(0, asked_for, FREE)
+    said = [event for _ in range(60) for event in batch.step()]
+    assert "".join(event.text for event in said if isinstance(event, Token)) == text
+    assert batch.accepted > len(text) / 3
 
 
 def test_an_answer_that_breaks_inside_a_step_breaks_no_other() -> None:

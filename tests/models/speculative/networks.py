@@ -1,20 +1,27 @@
 """Small draft networks with random weights, and their files."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from models.engine import Logits
+from models.fake import FakeEngine
+from models.features import Features
 from models.speculative.network import DraftNetwork, Floats, Held, Shape
+from shared.errors import EngineError
 
 _TYPES = {"float16": "F16", "float32": "F32", "int32": "I32"}
 
 
+WIDTH = 8
+
+
 def small_shape(**changes: Any) -> Shape:
-    sizes = {"width": 8, "heads": 2, "kv_heads": 1, "head": 4, "inner": 12, "tokens": 258, "drafted": 5}
+    sizes = {"width": WIDTH, "heads": 2, "kv_heads": 1, "head": 4, "inner": 12, "tokens": 258, "drafted": 5}
     return Shape(**{"fusion": "gated", "blocks": 1, "epsilon": 1e-5, "rope_base": 1e4, **sizes, **changes})
 
 
@@ -56,3 +63,36 @@ class Knowing(DraftNetwork):
             right = self._text[place + 1] if place + 1 < len(self._text) else 0
             own[right if place % 3 else 7] = 9.0
         return super().step(held, features, tokens, positions, visible)[0], logits
+
+
+def feature(place: int, token: int) -> Features:
+    return np.random.default_rng(1000 * place + token).standard_normal(WIDTH).astype(np.float32)
+
+
+class Featured(FakeEngine):
+    """A fake engine whose features depend on each token and its place. It may come before another fake in a class."""
+
+    width = WIDTH
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._passed: dict[int, int] = {}  # by sequence: the number of tokens of the last pass
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        self._passed = dict.fromkeys(tokens, 1)
+        return super().decode(tokens)
+
+    def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
+        logits = super().verify(tokens)
+        self._passed = {sequence: len(own) for sequence, own in tokens.items()}
+        return logits
+
+    def features(self, sequence: int) -> Features:
+        if sequence not in self._passed:
+            raise EngineError("the last pass has no such sequence")
+        held = self.tokens(sequence)
+        places = range(len(held) - self._passed[sequence], len(held))
+        return np.stack([feature(place, held[place]) for place in places])
+
+    def read(self, sequence: int, tokens: Sequence[int]) -> tuple[Logits, Features]:
+        raise NotImplementedError

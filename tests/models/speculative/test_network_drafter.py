@@ -1,6 +1,6 @@
 """A draft network drafts from the answering model's features: it reads those of each pass, and no others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.engine import Logits
 from models.fake import END, VOCABULARY
 from models.features import Features
 from models.sampling import SamplingSettings
@@ -21,9 +20,8 @@ from models.speculative.network import DraftNetwork, Floats, Held
 from models.speculative.network_drafter import NetworkDrafter
 from shared.errors import EngineError
 from tests.models.speculative.answers import CHEAP, NEW, Fresh, asked, written
-from tests.models.speculative.networks import Knowing, small_shape, tensors
+from tests.models.speculative.networks import WIDTH, Featured, Knowing, feature, small_shape, tensors
 
-WIDTH = 8
 SHAPE = small_shape(width=WIDTH, tokens=VOCABULARY, drafted=40)
 
 
@@ -31,37 +29,8 @@ def network(vocabulary: Sequence[int] = range(40)) -> DraftNetwork:
     return DraftNetwork(SHAPE, tensors(SHAPE) | {"vocabulary": np.array(vocabulary, np.int32)})
 
 
-def feature(place: int, token: int) -> Features:
-    return np.random.default_rng(1000 * place + token).standard_normal(WIDTH).astype(np.float32)
-
-
-class Featured(Fresh):
-    """An engine whose features depend on each token and its place, and whose text is nowhere in the prompt."""
-
-    width = WIDTH
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._passed: dict[int, int] = {}  # by sequence: the number of tokens of the last pass
-
-    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
-        self._passed = dict.fromkeys(tokens, 1)
-        return super().decode(tokens)
-
-    def verify(self, tokens: Mapping[int, Sequence[int]]) -> dict[int, list[Logits]]:
-        logits = super().verify(tokens)
-        self._passed = {sequence: len(own) for sequence, own in tokens.items()}
-        return logits
-
-    def features(self, sequence: int) -> Features:
-        if sequence not in self._passed:
-            raise EngineError("the last pass has no such sequence")
-        held = self.tokens(sequence)
-        places = range(len(held) - self._passed[sequence], len(held))
-        return np.stack([feature(place, held[place]) for place in places])
-
-    def read(self, sequence: int, tokens: Sequence[int]) -> tuple[Logits, Features]:
-        raise NotImplementedError
+class FreshFeatured(Featured, Fresh):
+    """An engine with features whose text is nowhere in the prompt."""
 
 
 def expected(own: DraftNetwork, text: Sequence[int], first: int, count: int) -> list[int]:
@@ -80,7 +49,7 @@ def expected(own: DraftNetwork, text: Sequence[int], first: int, count: int) -> 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans()), min_size=1, max_size=8))
 def test_drafts_are_those_of_all_features_read_at_once(passes: list[tuple[int, int, bool]]) -> None:
     """Whatever is drafted, accepted and rejected in between, and whether or not it drafted before each pass."""
-    own, engine, prompt = network(), Featured(), [1, 2, 3]
+    own, engine, prompt = network(), FreshFeatured(), [1, 2, 3]
     engine.prefill(0, prompt)
     drafter, text = NetworkDrafter(own, engine, {END}, prompt), [*prompt]
     draw = np.random.default_rng(0)
@@ -105,7 +74,7 @@ def test_drafts_are_those_of_all_features_read_at_once(passes: list[tuple[int, i
 
 
 def test_without_features_nothing_is_drafted_and_after_a_gap_reading_begins_again() -> None:
-    own, engine = network(), Featured()
+    own, engine = network(), FreshFeatured()
     engine.prefill(0, [1, 2, 3])
     drafter, text = NetworkDrafter(own, engine, {END}, [1, 2, 3]), [1, 2, 3, 4]
     drafter.append(4)
@@ -124,7 +93,7 @@ def test_without_features_nothing_is_drafted_and_after_a_gap_reading_begins_agai
 
 
 def test_a_token_that_ends_the_answer_is_not_drafted_and_unlikely_ones_stop_it() -> None:
-    ends, engine = network([END] * 40), Featured()
+    ends, engine = network([END] * 40), FreshFeatured()
     for own, least, count in ((ends, 0.0, 0), (network(), 1.0, 1), (network(), 0.0, 4)):
         engine.clear(0)
         engine.prefill(0, [1])
@@ -138,7 +107,7 @@ def test_a_token_that_ends_the_answer_is_not_drafted_and_unlikely_ones_stop_it()
 
 
 def test_an_engine_without_features_is_an_error() -> None:
-    drafter = NetworkDrafter(network(), Featured(), {END}, [1])
+    drafter = NetworkDrafter(network(), FreshFeatured(), {END}, [1])
     drafter.append(2)
     with pytest.raises(EngineError):
         drafter.passed(1)
@@ -146,7 +115,7 @@ def test_an_engine_without_features_is_an_error() -> None:
 
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
 def test_the_text_is_that_of_no_drafting(temperature: float) -> None:
-    plain, engine, prompt = Featured(), Featured(), asked(NEW).joined()
+    plain, engine, prompt = FreshFeatured(), FreshFeatured(), asked(NEW).joined()
     sampling = SamplingSettings(temperature=temperature, seed=1)
     expected_tokens, _ = written(plain, Drafting(), prompt, sampling)
     start = partial(NetworkDrafter, Knowing(SHAPE, plain.tokens(0)), engine, {END})
@@ -158,7 +127,7 @@ def test_the_text_is_that_of_no_drafting(temperature: float) -> None:
 
 
 def test_a_network_whose_features_fail_is_dropped_and_the_answer_goes_on() -> None:
-    plain, engine, prompt = Featured(), Featured(), asked(NEW).joined()
+    plain, engine, prompt = FreshFeatured(), FreshFeatured(), asked(NEW).joined()
     expected_tokens, _ = written(plain, Drafting(), prompt, SamplingSettings())
     left = 4
 
@@ -167,7 +136,7 @@ def test_a_network_whose_features_fail_is_dropped_and_the_answer_goes_on() -> No
         left -= 1
         if left < 0:
             raise EngineError("the GPU is gone")
-        return Featured.features(engine, sequence)
+        return FreshFeatured.features(engine, sequence)
 
     engine.features = features  # type: ignore[method-assign]
     start = partial(NetworkDrafter, Knowing(SHAPE, plain.tokens(0)), engine, {END})
@@ -181,7 +150,7 @@ def test_a_network_whose_features_fail_is_dropped_and_the_answer_goes_on() -> No
 
 
 def test_features_that_are_not_numbers_are_an_error() -> None:
-    engine = Featured()
+    engine = FreshFeatured()
     engine.features = lambda sequence: np.full((1, WIDTH), np.nan, np.float32)  # type: ignore[method-assign]
     engine.prefill(0, [1])
     drafter = NetworkDrafter(network(), engine, {END}, [1])
@@ -201,6 +170,6 @@ def test_what_a_step_takes_is_measured_with_features() -> None:
             steps.append(len(features))
             return super().step(held, features, *rest, **named)
 
-    engine = Featured()
+    engine = FreshFeatured()
     measured_drafts(engine, partial(NetworkDrafter, Counting(SHAPE, [0] * 300), engine, {END}), {})
     assert steps == [1] * 5
