@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from models.forecast import Forecast, Room, forecast, model_size
@@ -16,10 +18,10 @@ from shared.errors import DraftRejected, EngineError, JackdawError, UsageError
 from shared.printable import safe_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from models.catalog import Weights
     from models.engine import Engine
+
+_DRIVER: Final = Path("/proc/driver/nvidia")
 
 _LONGEST_TEXT: Final = 20
 """The most characters of a token that an error message quotes."""
@@ -48,8 +50,19 @@ def drafting(weights: Weights, chosen: str, engine: Engine, path: Path, threads:
     return Drafting("auto", costs, model=model)
 
 
+def _gpu() -> str:
+    """Return the torch device of a GPU; "" if there is none. Importing torch takes seconds: it is imported only where
+    the system has a driver for a GPU, and an extra has installed it.
+    """
+    if not _DRIVER.exists() or find_spec("torch") is None:
+        return ""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else ""
+
+
 def _loaded_network(path: Path, engine: Engine) -> DraftModel:
-    """Load a draft network. Raises DraftRejected."""
+    """Load a draft network, onto a GPU if there is one. Raises DraftRejected."""
     from models.engine import Ends
     from models.llama_features import LlamaFeatureEngine
     from models.speculative.network_drafter import NetworkDrafter
@@ -57,11 +70,11 @@ def _loaded_network(path: Path, engine: Engine) -> DraftModel:
 
     assert isinstance(engine, LlamaFeatureEngine), "engine_type chose the engine by the same setting"
     try:
-        network = load(path, engine.info)
+        network = load(path, engine.info, device := _gpu())
         file = path.stat()
-    except (JackdawError, OSError) as error:
+    except (JackdawError, OSError, RuntimeError) as error:  # torch's, as where the GPU's memory is full
         raise _rejected(path.name, str(error)) from error
-    key = f"network {path.name} {file.st_size} {file.st_mtime_ns}"
+    key = f"network {path.name} {file.st_size} {file.st_mtime_ns} {device}".strip()
     return DraftModel(path.name, key, partial(NetworkDrafter, network, engine, Ends(engine)), lambda: None)
 
 

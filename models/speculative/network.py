@@ -7,7 +7,7 @@ Independent of files and engines.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +75,36 @@ class Shape:
         }
 
 
+class States(Protocol):
+    """A network's states of earlier tokens; `length` is the number of tokens in use, and can be set back."""
+
+    length: int
+
+
+class Network(Protocol):
+    """The interface of a draft network. Implementations: `DraftNetwork`, and `torch_network.TorchNetwork` on a GPU."""
+
+    shape: Shape
+    vocabulary: npt.NDArray[Any]
+
+    def held(self) -> States:
+        """Return states of no tokens."""
+
+    def step(
+        self,
+        held: Any,
+        features: Floats,
+        tokens: npt.ArrayLike,
+        positions: npt.ArrayLike,
+        visible: npt.NDArray[np.bool_] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return the features after n tokens, shape (n, width), and their logits, shape (n, drafted).
+
+        `features` are the features before the tokens. `visible`, shape (n, held + n), marks the tokens to which each
+        token attends; without it the tokens follow each other. The tokens' states are appended to `held`.
+        """
+
+
 class Held:
     """The network's keys and values of earlier tokens; `length` is the number of tokens in use, and can be set back."""
 
@@ -106,6 +136,10 @@ class DraftNetwork:
         self._weights = {name: weights[name].astype(np.float32) for name in shape.trained()}
         self._frequencies = shape.rope_base ** (-np.arange(0, shape.head, 2, dtype=np.float32) / shape.head)
 
+    def held(self) -> Held:
+        """Return states of no tokens."""
+        return Held(self.shape)
+
     def step(
         self,
         held: Held,
@@ -114,11 +148,7 @@ class DraftNetwork:
         positions: npt.ArrayLike,
         visible: npt.NDArray[np.bool_] | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return the features after n tokens, shape (n, width), and their logits, shape (n, drafted).
-
-        `features` are the features before the tokens. `visible`, shape (n, held + n), marks the tokens to which each
-        token attends; without it the tokens follow each other. The tokens' states are appended to `held`.
-        """
+        """Do what `Network.step` does."""
         with np.errstate(over="ignore"):  # where exp is infinite, the sigmoid is 0
             hidden = self._fused(features, self._embedding[np.asarray(tokens)].astype(np.float32))
             count = len(hidden)

@@ -7,7 +7,7 @@ import numpy as np
 
 from models.features import FeatureEngine
 from models.speculative.drafter import Draft
-from models.speculative.network import DraftNetwork, Floats, Held
+from models.speculative.network import Floats, Network
 from shared.errors import EngineError
 
 
@@ -21,12 +21,12 @@ class NetworkDrafter:
 
     unread = 0
 
-    def __init__(self, network: DraftNetwork, engine: FeatureEngine, ends: Container[int], text: Sequence[int]) -> None:
+    def __init__(self, network: Network, engine: FeatureEngine, ends: Container[int], text: Sequence[int]) -> None:
         """Follow the text, a list of token ids, and the answer after it. `engine` is that of the answering model,
         `ends` are the tokens that end an answer.
         """
         self._network, self._engine, self._ends, self._text = network, engine, ends, list(text)
-        self._held = Held(network.shape)
+        self._held = network.held()
         self._first = len(self._text)  # the place in the text of the first feature
         self._features: Floats = np.empty((0, network.shape.width), np.float32)
 

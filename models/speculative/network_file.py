@@ -11,7 +11,7 @@ from msgspec import DecodeError, json
 
 from models import tensor_file
 from models.engine import EngineInfo
-from models.speculative.network import DraftNetwork, Shape
+from models.speculative.network import DraftNetwork, Network, Shape
 from shared.errors import DraftRejected, WeightsDamaged, WeightsMissing
 
 FORMAT: Final = "jackdaw draft network 1"
@@ -54,8 +54,8 @@ def require_fit(path: Path, model: str, target: str, vocabulary: int) -> None:
     _fitting(path, model, target, vocabulary)
 
 
-def load(path: Path, info: EngineInfo) -> DraftNetwork:
-    """Return the network in a file, for the engine with the given facts.
+def load(path: Path, info: EngineInfo, device: str = "") -> Network:
+    """Return the network in a file, for the engine with the given facts; on a torch device if one is given.
 
     Raises WeightsMissing, WeightsDamaged (cut short, a tensor missing, not a number) and DraftRejected.
     """
@@ -70,6 +70,10 @@ def load(path: Path, info: EngineInfo) -> DraftNetwork:
     ids = tensors["vocabulary"]
     if ids.dtype.kind != "i" or not ((ids >= 0) & (ids < shape.tokens)).all():
         raise _damaged(path, "its vocabulary names tokens that do not exist")
+    if device:
+        from models.speculative.torch_network import TorchNetwork
+
+        return TorchNetwork(shape, tensors, device)
     return DraftNetwork(shape, tensors)
 
 

@@ -16,7 +16,7 @@ from models.llama_features import LlamaFeatureEngine
 from models.sampling import SamplingSettings
 from models.speculative.choice import Acceptance
 from models.speculative.lookup_tree import LookupTree, later_siblings
-from models.speculative.network import DraftNetwork, Floats, Held
+from models.speculative.network import Floats, Network, States
 from models.speculative.tree import ROOT, DraftTree, grown, merged
 from scripts.benchmarks.dovetail_arms import Answer, drawn
 from scripts.benchmarks.dovetail_trained import Trained
@@ -58,7 +58,7 @@ def figures(
 
 
 def tokens_per_pass(
-    network: DraftNetwork, answers: Sequence[Answer], features: Mapping[tuple[int, ...], Features]
+    network: Network, answers: Sequence[Answer], features: Mapping[tuple[int, ...], Features]
 ) -> dict[str, dict[str, float]]:
     """Return, for each size of trees, the tokens a pass of a replay of the answers: with trees of the network alone,
     and with what lookup drafts merged into them (as many nodes in all). `features` are those of the answers' tokens.
@@ -79,14 +79,12 @@ def tokens_per_pass(
     return table
 
 
-def _passes(
-    network: DraftNetwork, answer: Answer, features: Features, size: Size, acceptance: Acceptance | None
-) -> int:
+def _passes(network: Network, answer: Answer, features: Features, size: Size, acceptance: Acceptance | None) -> int:
     """Return the number of passes in which the answer is computed; with lookup's `acceptance`, its chain is merged into
     the network's tree.
     """
     lookup = LookupTree([answer.read], acceptance, later_siblings(), 1) if acceptance else None
-    held, passes, place = Held(network.shape), 0, 0  # place: of the token that is drawn last
+    held, passes, place = network.held(), 0, 0  # place: of the token that is drawn last
     while place < len(answer.tokens):
         if lookup:
             lookup.append(answer.tokens[place])
@@ -105,7 +103,7 @@ def _passes(
     return passes
 
 
-def _grown(network: DraftNetwork, held: Held, answer: Answer, features: Features, last: int, size: Size) -> DraftTree:
+def _grown(network: Network, held: States, answer: Answer, features: Features, last: int, size: Size) -> DraftTree:
     """Return the tree that the network grows behind the answer's token `last`; `held` gets the states of the tokens up
     to it.
     """
@@ -137,7 +135,7 @@ def _grown(network: DraftNetwork, held: Held, answer: Answer, features: Features
     return tree
 
 
-def _likeliest(network: DraftNetwork, logits: npt.NDArray[np.float32]) -> list[tuple[int, float]]:
+def _likeliest(network: Network, logits: npt.NDArray[np.float32]) -> list[tuple[int, float]]:
     """Return the likeliest tokens with their log probabilities, the likeliest first."""
     best = np.argpartition(logits, -_WIDTH)[-_WIDTH:]
     best = best[np.argsort(-logits[best])]

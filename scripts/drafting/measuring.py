@@ -14,7 +14,7 @@ import torch
 
 from models import tensor_file
 from models.engine import EngineInfo
-from models.speculative.network import DraftNetwork, Held
+from models.speculative.network import DraftNetwork, Network, States
 from models.speculative.network_file import about, load
 from scripts.drafting.collecting import READ, WRITTEN, Text
 from scripts.drafting.training import Row, Trainer, row
@@ -58,7 +58,7 @@ def covered(texts: Sequence[Text], vocabulary: Sequence[int]) -> float:
     return float(np.isin(likeliest, vocabulary).mean())
 
 
-def chained(network: DraftNetwork, texts: Sequence[Text], since: int = READ) -> Chain:
+def chained(network: Network, texts: Sequence[Text], since: int = READ) -> Chain:
     """Replay the single answer of each text with drafts: the network drafts its likeliest next token, and drafts the
     token after it from the feature that it predicted itself. With `since=WRITTEN`, the network gets no features of the
     prompt.
@@ -68,7 +68,7 @@ def chained(network: DraftNetwork, texts: Sequence[Text], since: int = READ) -> 
         first = int(np.argmax(text.parts == WRITTEN))
         answer = [*text.tokens[first:].tolist(), int(text.likeliest[-1])]
         features = text.features.astype(np.float32)
-        held, place = Held(network.shape), 0
+        held, place = network.held(), 0
         known = first if since == WRITTEN else 0  # the last token whose feature the network has read
         while place < len(answer) - 1:
             root = first + place
@@ -139,7 +139,7 @@ def _guessed(trainer: Trainer, read: Row, vocabulary: "np.ndarray[Any, Any]") ->
     return guessed
 
 
-def _drafted(network: DraftNetwork, held: Held, predicted: Any, logits: Any, root: int) -> list[int]:
+def _drafted(network: Network, held: States, predicted: Any, logits: Any, root: int) -> list[int]:
     tokens = [int(network.vocabulary[logits[0].argmax()])]
     for depth in range(1, DEPTH):
         predicted, logits = network.step(held, predicted, tokens[-1:], [root + depth])
@@ -151,7 +151,7 @@ def _time(path: Path) -> float:
     """Return the median milliseconds of a step over one token."""
     metadata, tensors = tensor_file.read(path)
     network = DraftNetwork(about(metadata).shape, tensors)
-    held = Held(network.shape)
+    held = network.held()
     features = np.ones((_BEFORE, network.shape.width), np.float32)
     network.step(held, features, np.arange(_BEFORE) % network.shape.tokens, np.arange(_BEFORE))
     seconds = []

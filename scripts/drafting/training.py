@@ -17,8 +17,8 @@ from safetensors.torch import save_file
 from torch.nn import functional
 
 from models.speculative.network import Shape
+from models.speculative.torch_network import first_weights, predicted
 from scripts.drafting.collecting import HEAD, READ, WRITTEN, Text
-from scripts.drafting.network import first_weights, predicted
 from scripts.drafting.recipe import NOISE, OWN_FEATURES, WARM_UP, WEIGHTS, Recipe
 from scripts.training import OtherRecipe
 
@@ -47,10 +47,10 @@ class Row:
     is_written: npt.NDArray[np.bool_]
 
 
-def row(text: Text, *, since: int = HEAD, is_apart: bool = False) -> Row:
+def row(text: Text, *, since: int = HEAD, without_prompt: bool = False) -> Row:
     """Return a text as a row. With `since=WRITTEN`, the row has no features of the prompt, as when the network drafts:
-    it begins with the first token of the answer whose predecessor's feature is known. With `is_apart`, the prompt is
-    there, but the answers are read as if it were not.
+    it begins with the first token of the answer whose predecessor's feature is known. With `without_prompt`, the prompt
+    is there, but the answers are read as if it were not.
     """
     parents = text.parents
     depth = np.zeros(len(parents), np.int64)
@@ -67,7 +67,7 @@ def row(text: Text, *, since: int = HEAD, is_apart: bool = False) -> Row:
     places = np.full(len(parents) + 1, -1)  # the last one stands for the parent -1
     places[used] = np.arange(len(used))
     visible = reads[np.ix_(used, used)]
-    if is_apart:
+    if without_prompt:
         begins = text.parts[parents[used]] != WRITTEN  # of answers: the first token, before which is the prompt
         visible &= (text.parts[used] != WRITTEN)[:, None] | ~begins | np.eye(len(used), dtype=np.bool_)
     unread = np.where(visible, 0, -np.inf).astype(np.float32)
@@ -122,7 +122,7 @@ class Trainer:
         return float(loss.detach())
 
     @property
-    def reads_apart(self) -> bool:
+    def leaves_prompt_out(self) -> bool:
         """Whether the next step reads the answers as if there were no prompt."""
         return self.settings.losses == "ours" and self.step % 2 == 1
 
@@ -213,7 +213,7 @@ def learn(
     if state.exists():
         trainer.load(state)
     for file in list(order(files, trainer.settings))[trainer.step :]:
-        stops = on_loss(trainer.learn(row(load(file), is_apart=trainer.reads_apart)))
+        stops = on_loss(trainer.learn(row(load(file), without_prompt=trainer.leaves_prompt_out)))
         if trainer.step % every == 0 or trainer.step == trainer.steps or stops:
             trainer.save(state)
         if stops:

@@ -147,13 +147,13 @@ def test_rows_teach_all_but_the_head_and_may_leave_the_prompt_out() -> None:
 
 def test_rows_may_be_read_apart_from_their_prompt() -> None:
     sample = text(0)
-    apart, own = row(sample, is_apart=True), row(sample, since=WRITTEN)
+    alone, own = row(sample, without_prompt=True), row(sample, since=WRITTEN)
     behind = [*range(9, 14), *range(15, 18)]  # in the row: the answers' tokens but for the first of each
-    assert torch.equal(apart.unread[behind][:, behind], own.unread)
-    assert torch.isinf(apart.unread[behind][:, [*range(9), 14]]).all()
-    assert torch.equal(apart.unread[:8], row(sample).unread[:8])
-    assert not torch.isinf(apart.unread.diagonal()).any()
-    assert apart.parents.tolist() == [-1, *range(7), 7, *range(8, 13), 7, *range(14, 17)]
+    assert torch.equal(alone.unread[behind][:, behind], own.unread)
+    assert torch.isinf(alone.unread[behind][:, [*range(9), 14]]).all()
+    assert torch.equal(alone.unread[:8], row(sample).unread[:8])
+    assert not torch.isinf(alone.unread.diagonal()).any()
+    assert alone.parents.tolist() == [-1, *range(7), 7, *range(8, 13), 7, *range(14, 17)]
 
 
 def test_in_the_last_epoch_the_network_reads_its_own_predictions_too() -> None:
