@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from cloud_server.access import certificate
 from cloud_server.access.pairing import PairingFile
@@ -132,7 +132,7 @@ def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:
 
     entry = catalog.find(own.name, "engine")
     require_sound(path := folder.path(entry))
-    adapter, gpu_layers = entry.adapter_file(own.adapter), layers(own.gpu_layers)
+    adapter, gpu_layers = entry.adapter_file(own.adapter), exact_loading.layers(own.gpu_layers)
 
     def build(setting: exact_loading.Setting) -> LlamaCppEngine:
         model = LlamaModel(path, gpu_layers, repacks=setting.repacks)
@@ -156,11 +156,6 @@ def _engine(folder: catalog.Weights, own: Model) -> LlamaCppEngine:
     if verdict.inexact or setting != exact_loading.Setting(own.kv):
         log.warning(f"{engine.info.model}: {exact_loading.explained(setting, own.kv, verdict)}.")
     return engine
-
-
-def layers(setting: int | Literal["auto"]) -> int:
-    """Return the setting `model.gpu_layers` as the number that llama.cpp takes: -1 stands for all layers."""
-    return -1 if setting == "auto" else setting
 
 
 def weights(paths: Paths) -> catalog.Weights:

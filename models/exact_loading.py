@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from models.facts import FactsFile
 from models.verdict import EXACT, Verdict
@@ -85,6 +85,11 @@ class Choice:
     def keep(self, setting: Setting, loss: int) -> None:
         """Store the chosen setting and its loss, a score of the features that are inexact under it (`Verdict.loss`)."""
         self.file.keep(self.key, asdict(setting) | {"loss": loss})
+
+
+def layers(setting: int | Literal["auto"]) -> int:
+    """Return the setting `model.gpu_layers` as the number that llama.cpp takes: -1 stands for all layers."""
+    return -1 if setting == "auto" else setting
 
 
 def load(

@@ -134,7 +134,7 @@ def _exactness(weights: catalog.Weights, own: Model) -> Iterator[Finding]:
     try:
         entry = catalog.find(own.name, "engine")
         path, adapter = weights.path(entry), weights.adapter(entry, own.adapter)
-        file, layers = entry.adapter_file(own.adapter), build.layers(own.gpu_layers)
+        file, layers = entry.adapter_file(own.adapter), exact_loading.layers(own.gpu_layers)
         known = exact_loading.described(weights.folder, path, own.kv, file, adapter.hash if adapter else "", layers)
     except JackdawError:
         return  # the model or its adapter is reported above

@@ -4,6 +4,7 @@ import os
 
 from cloud_server import build
 from cloud_server.settings import SETTINGS, load, set_value
+from models import exact_loading
 from models.catalog import Entry, Weights
 from models.commands import ChosenModels, Program, models_group
 from models.forecast import opened
@@ -16,7 +17,7 @@ def _opened() -> tuple[Weights, ChosenModels]:
     paths = Paths.locate(os.environ)
     settings = load(paths, os.environ).settings
     own = settings.model
-    room, gpu_layers = build.room(settings), build.layers(own.gpu_layers)
+    room, gpu_layers = build.room(settings), exact_loading.layers(own.gpu_layers)
     chosen = ChosenModels(own.name, settings.embedder.name, own.adapter, room, own.draft, gpu_layers)
     return build.weights(paths), chosen
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from cloud_server import build
 from cloud_server.settings import Settings
-from models import catalog
+from models import catalog, exact_loading
 from models.catalog import Entry
 from models.commands import refuse_unfit
 from models.forecast import Forecast, forecast
@@ -56,7 +56,7 @@ def start_model(paths: Paths, settings: Settings, sharing: int, *, anyway: bool)
     if entry.is_file:
         weights.path(entry)
     cast = forecast(weights, entry, build.room(settings)).times(sharing)
-    gpu_layers = build.layers(own.gpu_layers)
+    gpu_layers = exact_loading.layers(own.gpu_layers)
     if gpu_layers and not offloads():
         gpu_layers = 0
     if not anyway and not gpu_layers:  # the part of the model in a GPU's memory is not known

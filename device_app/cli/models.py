@@ -10,6 +10,7 @@ import click
 from device_app.commands import models as commands
 from device_app.settings import load
 from device_app.settings.change import overruled
+from models import exact_loading
 from models.catalog import Weights
 from models.commands import ChosenModels, Program, models_group, yes_option
 from models.forecast import Room
@@ -27,9 +28,9 @@ def _opened() -> tuple[Weights, ChosenModels]:
     paths = Paths.locate(os.environ)
     settings = load(paths, os.environ).settings
     own = settings.model
-    return Weights(paths.weights), ChosenModels(
-        own.name, settings.embedder.name, own.adapter, Room(own.context, own.kv), own.draft
-    )
+    room, gpu_layers = Room(own.context, own.kv), exact_loading.layers(own.gpu_layers)
+    chosen = ChosenModels(own.name, settings.embedder.name, own.adapter, room, own.draft, gpu_layers)
+    return Weights(paths.weights), chosen
 
 
 def _used(weights: Weights, name: str) -> tuple[str, catalog.Entry]:

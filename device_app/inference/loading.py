@@ -35,16 +35,17 @@ def engine(weights: catalog.Weights, settings: Model) -> LlamaCppEngine:
         from models.soundness import require_sound
 
         require_sound(path)
-    adapter = entry.adapter_file(settings.adapter)
+    adapter, gpu_layers = entry.adapter_file(settings.adapter), exact_loading.layers(settings.gpu_layers)
 
     def build(setting: Setting) -> LlamaCppEngine:
-        model = LlamaModel(path, repacks=setting.repacks)
+        model = LlamaModel(path, gpu_layers, repacks=setting.repacks)
         # Only now: it imports numpy, which another thread imports while the weights are read.
         return engine_type(settings.draft)(
             model, context=settings.context, threads=threads(settings.threads), kv_type=setting.kv, adapter=adapter
         )
 
-    return exact_loading.load(build, settings.kv, exact_loading.choice(weights.folder, path, settings.kv, adapter))
+    chosen = exact_loading.choice(weights.folder, path, settings.kv, adapter, gpu_layers)
+    return exact_loading.load(build, settings.kv, chosen)
 
 
 def configured(weights: catalog.Weights, settings: Model) -> LocalSource:

@@ -69,6 +69,13 @@ class Model:
             "or the path of a GGUF file.",
         ),
     ] = "auto"
+    gpu_layers: Annotated[
+        Annotated[int, Meta(ge=0, le=1024)] | Literal["auto"],
+        Meta(
+            description="Layers of the model that a GPU computes, if llama-cpp-python is built for one; auto takes all "
+            "of them."
+        ),
+    ] = 0
     draft: Annotated[
         str,
         Meta(

@@ -182,6 +182,8 @@ def values(setting: Setting) -> st.SearchStrategy[Value]:
         return st.sampled_from([True, False]) if setting.type is bool else st.sampled_from(setting.choices)
     if setting.key == "cache.kv_mb":
         return st.just("auto") | st.floats(0, 1_000_000)
+    if setting.key == "model.gpu_layers":
+        return st.just("auto") | st.integers(0, 1024)
     if setting.type is str:
         return st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
     assert low is not None
