@@ -1,7 +1,7 @@
 """Runs one benchmark by name and prints its figures.
 
 With --json the last line of stdout is one object {"name", "figures", "settings"}. Exit code 1: a figure missed its
-required limit; 3: the benchmark cannot run here.
+required limit; 3: the benchmark cannot run here; 130: it was stopped.
 """
 
 import argparse
@@ -49,7 +49,7 @@ MODULES = {
     "reuse": "percache_reuse",
     "states": "server_states",
 }
-CANNOT_RUN = 3
+CANNOT_RUN, STOPPED = 3, 130
 
 
 def main() -> int:
@@ -91,6 +91,9 @@ def main() -> int:
     except CannotRun as reason:
         print(f"{arguments.name} cannot run: {reason}", file=sys.stderr)
         return CANNOT_RUN
+    except KeyboardInterrupt:
+        print(f"{arguments.name} was stopped before it could show its figures.", file=sys.stderr)
+        return STOPPED
     for key, value in _flat(figures):
         print(f"{key:<48}{value}", file=sys.stderr if arguments.as_json else sys.stdout)
     if arguments.as_json:
