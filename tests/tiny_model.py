@@ -13,7 +13,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pytest
 
+from models import llama_model
 from models.llama_bindings import bindings
 from tests.adapter_file import Array, write
 
@@ -164,3 +166,23 @@ def _ggml() -> Any:
     ggml.ggml_get_name.restype = ctypes.c_char_p
     ggml.ggml_backend_tensor_set.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t]
     return ggml
+
+
+def layers_asked(monkeypatch: pytest.MonkeyPatch, *, offloads: bool) -> list[int]:
+    """Return a list to which each model that is loaded from then on adds the layers that it asks a GPU to compute.
+
+    `offloads`: whether llama.cpp seems to be built for a GPU.
+    """
+    api, passed = bindings(), list[int]()
+
+    class Watched:
+        def __getattr__(self, name: str) -> object:
+            return getattr(api, name)
+
+        def llama_model_load_from_file(self, path: bytes, parameters: Any) -> object:
+            passed.append(parameters.n_gpu_layers)
+            return api.llama_model_load_from_file(path, parameters)
+
+    monkeypatch.setattr(llama_model, "bindings", Watched)
+    monkeypatch.setattr(llama_model, "offloads", lambda: offloads)
+    return passed

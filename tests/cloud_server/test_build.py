@@ -3,7 +3,6 @@
 import logging
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec import structs
@@ -11,13 +10,11 @@ from msgspec import structs
 from cloud_server import build
 from cloud_server.retrieval.versions import Versions, read_facts, write_facts
 from cloud_server.settings import load
-from models import llama_model
-from models.llama_bindings import bindings
 from shared.errors import WeightsDamaged
 from storage.paths import HOME_VARIABLE, Paths
 from tests.adapter_file import ADAPTER, pairs, write
 from tests.cloud_server.retrieval.test_versions import EARLIER
-from tests.tiny_model import metadata, tiny_model
+from tests.tiny_model import layers_asked, metadata, tiny_model
 
 pytestmark = pytest.mark.weights
 
@@ -60,18 +57,7 @@ def test_the_layers_for_a_gpu_are_asked_of_llama_cpp(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    api, passed = bindings(), []
-
-    class Watched:
-        def __getattr__(self, name: str) -> object:
-            return getattr(api, name)
-
-        def llama_model_load_from_file(self, path: bytes, parameters: Any) -> object:
-            passed.append(parameters.n_gpu_layers)
-            return api.llama_model_load_from_file(path, parameters)
-
-    monkeypatch.setattr(llama_model, "bindings", Watched)
-    monkeypatch.setattr(llama_model, "offloads", lambda: offloads)
+    passed = layers_asked(monkeypatch, offloads=offloads)
     paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
     paths.weights.parent.mkdir(parents=True)
     paths.weights.symlink_to(weights)

@@ -1,36 +1,23 @@
 """Loading the model that the settings name."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 from device_app.inference import loading
 from device_app.settings.schema import Model
-from models import llama_model
 from models.catalog import Weights
 from models.exactness import Verdicts
-from models.llama_bindings import bindings
 from models.verdict import EXACT
-from tests.tiny_model import tiny_model
+from tests.tiny_model import layers_asked, tiny_model
 
 
 @pytest.mark.parametrize(("setting", "asked"), [(0, 0), (12, 12), ("auto", -1)])
 def test_the_layers_for_a_gpu_are_asked_of_llama_cpp(
     setting: int | Literal["auto"], asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api, passed = bindings(), []
-
-    class Watched:
-        def __getattr__(self, name: str) -> object:
-            return getattr(api, name)
-
-        def llama_model_load_from_file(self, path: bytes, parameters: Any) -> object:
-            passed.append(parameters.n_gpu_layers)
-            return api.llama_model_load_from_file(path, parameters)
-
-    monkeypatch.setattr(llama_model, "bindings", Watched)
-    monkeypatch.setattr(llama_model, "offloads", lambda: True)
+    passed = layers_asked(monkeypatch, offloads=True)
     monkeypatch.setattr(Verdicts, "tested", lambda *_: EXACT)
     own = tiny_model(tmp_path / "own.gguf", "llama")
     engine = loading.engine(Weights(tmp_path), Model(name=f"file:{own}", context=512, gpu_layers=setting))
