@@ -93,6 +93,11 @@ def _fitting(path: Path, model: str, target: str, vocabulary: int) -> tuple[Shap
         raise _damaged(path, "it is no draft network") from None
     except DecodeError as error:
         raise _damaged(path, str(error)) from error
+    if target.startswith(f"{known.target} "):
+        raise DraftRejected(
+            f"The draft network {path} was made for {model} without an adapter. Set model.adapter to off, or name "
+            "another network."
+        )
     if known.target != target:
         raise DraftRejected(
             f"The draft network {path} was made for a model other than {model}, or for another adapter."

@@ -276,4 +276,4 @@ def test_a_network_needs_an_engine_with_features_and_settings_keep_its_whole_pat
     path = network(tmp_path / "draft.safetensors", featured)
     weights, answers = Weights(large.parent), catalog.find(f"file:{large}")
     assert described(weights, str(path), answers) == {"setting": str(path), "model": "draft.safetensors", "why_not": ""}
-    assert "for another adapter" in str(described(weights, str(path), answers, "adapter")["why_not"])
+    assert "Set model.adapter to off" in str(described(weights, str(path), answers, "adapter")["why_not"])
