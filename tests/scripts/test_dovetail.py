@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from models.speculative.costs import DraftCosts, PassCosts
-from scripts.benchmarks import dovetail, dovetail_timed, dovetail_trees
+from scripts.benchmarks import dovetail, dovetail_bars, dovetail_timed, dovetail_trees
 from scripts.benchmarks.dovetail_arms import Answer, Arm, accepted_shares, drafting, fixed, in_turn, replayed
 from scripts.benchmarks.dovetail_network_trees import tokens_per_pass
 from scripts.benchmarks.dovetail_prompts import Library, prompts
@@ -131,7 +131,7 @@ def arms(speedup: float, **kinds: float) -> dict[str, Any]:
     ],
 )
 def test_bars_that_are_missed_are_named(figures: dict[str, Any], count: int) -> None:
-    assert len(dovetail.missed(figures)) == count
+    assert len(dovetail_bars.missed(figures)) == count
 
 
 def test_arms_write_the_same_in_real_time_and_leave_the_prompt() -> None:
