@@ -44,6 +44,10 @@ class KeywordIndex:
         counted = "SELECT COUNT(*) FROM (SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? LIMIT ?)"
         return int(self.database.execute(counted, (quoted(term), most))[0][0])
 
+    def total(self) -> int:
+        """Return the number of all passages."""
+        return int(self.database.execute("SELECT COUNT(*) FROM passages")[0][0])
+
 
 def quoted(term: str) -> str:
     """Return the term quoted as an FTS5 string, so that nothing in it is query syntax."""

@@ -141,7 +141,8 @@ class Facts:
         """
         options = request.options
         newest, hits = self._nearest(request)
-        words = self.retriever.beyond(request.search_query, hits)
+        passages = [hit.passage for hit in hits]
+        words = beyond.words(request.search_query, passages, self.retriever.keywords) if passages else []
         missing = f"your files say nothing of {' and '.join(f'“{word}”' for word in words[:3])}" if words else ""
         quoted = quoting.chosen(request, hits, self.retriever, self.clock().date()) if hits and quotes else None
         is_on_phone = any(passage_is_of_phone(hit.passage) for hit in hits[: max(options.plan.passages, _CITED)])

@@ -6,9 +6,10 @@ hardly any other passage. `scripts/bench beyond` measures how many questions tha
 how many other questions are missed.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 
+from device_app.english.query import Query
 from device_app.english.stop_words import HOW_ASKED
 from device_app.english.terms import searched, stands_in, terms
 from shared.types import StoredPassage
@@ -26,23 +27,37 @@ _OTHERS = 1000
 """The divisor in the limit for a missing word, which at most 1 + total / 1000 passages may contain."""
 
 
-def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str, int], int], total: int) -> list[str]:
+class Files(Protocol):
+    """The passages of all files, as counts."""
+
+    def held(self, term: str, most: int) -> int:
+        """Return how many passages have the word in any form, counting only up to `most`."""
+        ...
+
+    def total(self) -> int:
+        """Return the number of all passages."""
+        ...
+
+
+def words(asked: Query, passages: Sequence[StoredPassage], files: Files) -> list[str]:
     """Return the words of the question that are missing in the files; empty if they are fewer than LEAST.
 
-    `passages` are the relevant ones, best first; `held(word, most)` counts the passages with the word among all `total`
-    passages, up to `most`.
+    `passages` are the relevant ones, best first. None are missing for a question with filters, or without search words.
     """
+    if asked.is_limited or asked.is_open:
+        return []
     texts = [f"{searched(passage)}\n{passage.path.lower()}" for passage in passages[:NEAR]]
     unspaced = [text.replace(" ", "") for text in texts]  # a name may be written as one word
+    total = files.total()
     most = 1 + total // _OTHERS
     missing_words = [
         word
-        for word in terms(question)
+        for word in terms(asked.text)
         if len(word) > 2
         and not word[0].isdigit()
         and word not in HOW_ASKED
         and not any(word in text for text in unspaced)
         and not stands_in(word, texts)
-        and held(word, most + 1) <= most
+        and files.held(word, most + 1) <= most
     ]
     return missing_words if len(missing_words) >= (LEAST if total >= FEW else LEAST + 1) else []

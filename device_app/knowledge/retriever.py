@@ -11,7 +11,6 @@ from functools import reduce
 
 import numpy as np
 
-from device_app.english import beyond
 from device_app.english.query import Query
 from device_app.english.terms import terms, with_families
 from device_app.knowledge import fusion
@@ -61,16 +60,6 @@ class Retriever:
             return fusion.fold(self._all_of(embedded, only), count)
         best = self._scored(query.text, embedded, among, dated)
         return fusion.fold([hit for hit in best if hit.score >= relevance], count)
-
-    def beyond(self, query: Query, hits: Sequence[Hit]) -> list[str]:
-        """Return the question's words that are missing in the files, if enough to matter; see `beyond.words`.
-
-        None are missing for a question with filters, one without search words, or one without `hits`.
-        """
-        if not hits or query.is_limited or query.is_open:
-            return []
-        passages = [hit.passage for hit in hits]
-        return beyond.words(query.text, passages, self.keywords.held, self.store.totals().passages)
 
     def _matching(self, filters: Filters, vector: Vectors, without: Ids | None) -> Ids | None:
         """Return the sorted ids of passages that pass the filters, minus those `without`; None for all passages."""

@@ -80,5 +80,5 @@ def _flagged(retriever: Retriever, asked: Sequence[Query]) -> tuple[int, int]:
     beyond the files.
     """
     hits = [retriever.search(query, beyond.NEAR, Answer().relevance) for query in asked]
-    known = [bool(retriever.beyond(query, passages)) for query, passages in zip(asked, hits, strict=True) if passages]
-    return len(known), sum(known)
+    known = [(query, [hit.passage for hit in each]) for query, each in zip(asked, hits, strict=True) if each]
+    return len(known), sum(bool(beyond.words(query, passages, retriever.keywords)) for query, passages in known)

@@ -97,6 +97,7 @@ def test_removing_a_file_removes_every_trace_of_it(store: KnowledgeStore) -> Non
     assert len(vectors.cosines(unit("x")).ids) == 1
     assert store.database.problems() == []
     assert [store.totals().files, store.totals().documents, store.totals().passages] == [1, 1, 1]
+    assert keywords.total() == 1
 
 
 def test_a_document_that_left_its_file_is_dropped_when_the_file_is_closed(store: KnowledgeStore) -> None:

@@ -11,6 +11,7 @@ from device_app.answering.early import needs_model
 from device_app.answering.planner import NO_SERVER
 from device_app.answering.quoting import CORRECTED
 from device_app.answering.state import Action
+from device_app.english import beyond
 from device_app.english.query import parse
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
@@ -357,9 +358,9 @@ def test_a_word_of_the_same_family_counts_as_said(database: Database, notes: Pat
     added(database, notes / "kitchen.md", "# Kitchen\n\nDelivery of the dishwasher: Monday. Installation on 3 May.\n")
     room = assistant(database)
     asked = parse("When was the dishwasher delivered and installed?", DAY)
-    hits = room.retriever.search(asked, 3)
-    assert Path(hits[0].passage.path).name == "kitchen.md"
-    assert room.retriever.beyond(asked, hits) == []
+    passages = [hit.passage for hit in room.retriever.search(asked, 3)]
+    assert Path(passages[0].path).name == "kitchen.md"
+    assert beyond.words(asked, passages, room.retriever.keywords) == []
 
 
 def test_a_reply_that_moves_an_appointment_is_quoted_with_what_it_moves(database: Database, notes: Path) -> None:

@@ -1,12 +1,31 @@
 """Whether a question asks for more than the files contain, such as general knowledge."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 import pytest
 
 from device_app.english import beyond
-from shared.types import StoredPassage
+from device_app.english.query import Query
+from shared.types import Filters, StoredPassage
 
 CAT = "Treatment from March: Tirovet, 2.5 mg twice a day. Bruscolo's thyroid is overactive."
 STAIRS = "The Mulberry Stairs have 112 steps, counted by Anna Berg."
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files with a number of passages, and the number of passages of each word; `others` is that of any other word."""
+
+    passages: int
+    counts: Mapping[str, int] = field(default_factory=dict)
+    others: int = 0
+
+    def held(self, term: str, most: int) -> int:
+        return min(self.counts.get(term, self.others), most)
+
+    def total(self) -> int:
+        return self.passages
 
 
 def passage(text: str, title: str = "Notes", path: str = "notes/cat.md") -> StoredPassage:
@@ -30,16 +49,15 @@ def passage(text: str, title: str = "Notes", path: str = "notes/cat.md") -> Stor
     ],
 )
 def test_a_word_counts_that_the_files_know_nothing_of(question: str, expected: list[str]) -> None:
-    elsewhere = {"plumber": 5, "repair": 9, "welder": 3}
-    passages = [passage(CAT), passage(STAIRS)]
-    assert beyond.words(question, passages, lambda word, most: min(elsewhere.get(word, 0), most), 200) == expected
+    files = Files(200, {"plumber": 5, "repair": 9, "welder": 3})
+    assert beyond.words(Query(question), [passage(CAT), passage(STAIRS)], files) == expected
 
 
 @pytest.mark.parametrize(
     ("count", "total", "known"), [(1, 100, False), (2, 100, True), (6, 5000, False), (7, 5000, True)]
 )
 def test_in_a_large_store_a_few_passages_say_nothing(count: int, total: int, known: bool) -> None:
-    words = beyond.words("An iodine cure?", [passage(CAT)], lambda _, most: min(count, most), total)
+    words = beyond.words(Query("An iodine cure?"), [passage(CAT)], Files(total, others=count))
     assert words == ([] if known else ["iodine", "cure"])
 
 
@@ -52,8 +70,13 @@ def test_in_a_large_store_a_few_passages_say_nothing(count: int, total: int, kno
     ],
 )
 def test_of_few_files_more_is_asked(question: str, total: int, expected: list[str]) -> None:
-    assert beyond.words(question, [passage(CAT)], lambda *_: 0, total) == expected
+    assert beyond.words(Query(question), [passage(CAT)], Files(total)) == expected
 
 
 def test_where_nothing_is_relevant_all_of_it_is_beyond() -> None:
-    assert beyond.words("Which rivers flow?", [], lambda *_: 0, 100) == ["rivers", "flow"]
+    assert beyond.words(Query("Which rivers flow?"), [], Files(100)) == ["rivers", "flow"]
+
+
+def test_a_filter_limits_what_is_asked_of_the_files() -> None:
+    limited = Query("Which rivers flow?", Filters(kinds=("note",)))
+    assert beyond.words(limited, [], Files(100)) == []
