@@ -74,10 +74,14 @@ def chosen(request: Request, near: Sequence[Hit], retriever: Retriever, today: d
             outcome = _outcomes_of_meeting(request.query, near, retriever.store.passages_of_documents)
             quote = outcome or quoted(request.query, request.search_query, near, *parts)
             return quote and _with_corrections(quote, retriever.store, today)
-    if request.is_follow_up:
+    aspect = None if request.is_follow_up else changes.aspect(request.query.text)
+    if aspect is None:
         return None
-    more = (*_written_before(request.query, retriever, today), *_correcting(request.query, retriever.store, today))
-    return _corrected(request.query, [*near, *more], today)
+    if aspect == "time":
+        near = [*near, *_written_before(request.query, retriever, today)]
+    elif aspect == "other":
+        near = [*near, *_correcting(request.query, retriever.store, today)]
+    return _corrected(request.query, near, today)
 
 
 def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder, people: KnownPeople) -> Quoted | None:
@@ -163,7 +167,7 @@ def _written_before(asked: Query, retriever: Retriever, today: date) -> Sequence
 
     Changes of plans are often in such passages.
     """
-    if not asked.days or changes.aspect(asked.text) != "time":
+    if not asked.days:
         return ()
     first, last = min(asked.days, key=lambda days: abs(days[0] - today))
     weeks = replace(asked, filters=asked.filters.within(first - _BEFORE, last), days=())
@@ -188,7 +192,7 @@ def _corrected(asked: Query, near: Sequence[Hit], today: date) -> Quoted | None:
 
 def _correcting(asked: Query, store: KnowledgeStore, today: date) -> Sequence[Hit]:
     """Return the latest passages that may correct a figure that the question asks for."""
-    if changes.aspect(asked.text) != "other" or not (words := changes.subject(asked.text)):
+    if not (words := changes.subject(asked.text)):
         return ()
     forms = [any_of(with_families([word])) for word in words]
     return [Hit(passage, 1.0, 0.0) for passage in _later(forms, date.min, store, today)]
