@@ -92,9 +92,9 @@ def _is_answered(assistant: Assistant, options: Options, candidate: Suggested) -
         explained = assistant.explain(candidate.question, options)
     except UsageError:  # an invalid filter in the question: it cannot be asked
         return False
-    ruling, hits = explained.state.ruling, explained.state.hits
-    if ruling and ruling.ruled:
-        return bool(ruling.ruled.items)
+    ruled, hits = explained.state.ruled, explained.state.hits
+    if ruled:
+        return bool(ruled.items)
     if isinstance(explained.otherwise, Action) and explained.otherwise.kind == "quote":
         return True
     passages = [hit.passage for hit in hits]

@@ -1,4 +1,4 @@
-"""Answers questions: `Assistant.ask`. The planner decides each step; `Facts` looks up kept answers and passages."""
+"""Answers questions: `Assistant.ask`. `Facts` gathers what this device knows; then the planner decides each step."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -87,14 +87,15 @@ class Assistant:
         yield from self._recorded(turn, request, self._answered(request))
 
     def _answered(self, request: Request) -> Events:
-        """Carry out the planner's actions one by one, recording each result in the state, until the plan ends."""
-        state = State()
+        """Gather what this device knows; then carry out the planner's actions one by one, recording each result in the
+        state, until the plan ends.
+        """
         with closing(Server(self.public, request, self.tree, self.embedder)) as server:
             writer = self._writer(request, server)
+            joint = server.begin_joint(writer.model) if request.begins_jointly else None
+            state = self._facts.gathered(request, joint)
             while True:
                 match plan(request, state):
-                    case "rule" | "kept answers" | "retrieval" as fact:
-                        state = self._facts.looked_up(request, state, fact)
                     case "joint request":
                         state = replace(state, joint=server.begin_joint(writer.model))
                     case "connection":
@@ -146,8 +147,8 @@ class Assistant:
         """
         facts = replace(self._facts, freshness=None)
         request = self._request(question, options, None)
-        state = State(ruling=facts.ruling(request) if request.uses_rules else None)
-        if request.model_only or (state.ruling and state.ruling.ruled):
+        state = State(facts.ruled(request) if request.uses_rules else None)
+        if request.model_only or state.ruled:
             step = plan(request, state)
             if step == "connection":  # assume that the server can be reached
                 step = plan(request, replace(state, connection=Connection(is_up=True)))
@@ -229,8 +230,8 @@ class Assistant:
 
     def _at_once(self, request: Request, state: State, action: Action) -> Generator[Found | Wrote, None, Concluded]:
         """Yield an answer without a model: by rule, a kept answer, a quote, or a statement that there is no answer."""
-        if state.ruling and state.ruling.ruled:
-            answer = conclusion.ruled(state.ruling.ruled, action, request.trace)
+        if state.ruled:
+            answer = conclusion.ruled(state.ruled, action, request.trace)
         elif request.model_only:
             return Concluded(action, conclusion.declined(request, action))
         elif state.kept and state.kept.serving:

@@ -1,15 +1,15 @@
-"""Looks up facts for the planner on this device: the request, saved answers and passages."""
+"""Gathers what this device knows of a question for the planner: the request, a rule's or a saved answer, passages."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Final, Literal
+from typing import Final
 
 from device_app.answering import quoting
 from device_app.answering.generation import MOST_ATTEMPTS
 from device_app.answering.planner import AS_ASKED, NO_FILE
-from device_app.answering.state import Kept, Retrieved, Ruling, State
+from device_app.answering.state import Joint, Kept, Retrieved, State
 from device_app.cache.answers.bank import Considered, QABank, scope
 from device_app.cache.answers.wrong import is_wrong
 from device_app.english import beyond, given, intents, private, query
@@ -46,7 +46,7 @@ files.
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Looks up facts for the planner. Without `freshness`, files are assumed to be unchanged; `clock`
+    """Gathers facts for the planner. Without `freshness`, files are assumed to be unchanged; `clock`
     returns the moment with the person's time zone. Raises StoreError."""
 
     retriever: Retriever
@@ -83,18 +83,22 @@ class Facts:
 
         return embed
 
-    def looked_up(self, request: Request, state: State, fact: Literal["rule", "kept answers", "retrieval"]) -> State:
-        """Return the state with this fact looked up. With a joint answer, nothing is quoted."""
-        match fact:
-            case "rule":
-                return replace(state, ruling=self.ruling(request))
-            case "kept answers":
-                return replace(state, kept=self.kept(request))
-            case "retrieval":
-                is_joint = state.joint is not None and not state.joint.refused
-                return replace(state, retrieved=self.retrieved(request, quotes=not is_joint))
+    def gathered(self, request: Request, joint: Joint | None = None) -> State:
+        """Return what this device knows of the question, looked up only until it is answered: the answer of a rule, a
+        kept answer, the nearest passages.
 
-    def ruling(self, request: Request) -> Ruling:
+        A request that needs no file gets neither of the last two. With a `joint` answer, nothing is quoted.
+        """
+        ruled = self.ruled(request) if request.uses_rules else None
+        if ruled or request.model_only:
+            return State(ruled, joint=joint)
+        kept = self.kept(request) if request.uses_kept else None
+        if kept and kept.serving:
+            return State(kept=kept, joint=joint)
+        is_joint = joint is not None and not joint.refused
+        return State(kept=kept, joint=joint, retrieved=self.retrieved(request, quotes=not is_joint))
+
+    def ruled(self, request: Request) -> Ruled | None:
         """Return the answer of a rule, if one understands the question and its answer is not marked as wrong."""
         has_before = request.earlier and not request.search_query.is_limited  # filters of the earlier question hold
         before = request.earlier[0].question if has_before else ""
@@ -104,9 +108,9 @@ class Facts:
                 ruled = self.everyday.answer(Asked(request.query, self.clock(), gone, before))
                 if not ruled or is_marked(ruled, request.query, self.bank.wrong):
                     request.embed()  # from here on, it is always needed
-                    return Ruling(None)
+                    return None
             if not self.freshness or not self._has_news(ruled, request, self.freshness):
-                return Ruling(ruled)
+                return ruled
 
     @staticmethod
     def _has_news(ruled: Ruled, request: Request, freshness: Freshness) -> bool:

@@ -1,7 +1,8 @@
 """Decides what to do next for a question. Pure: called again whenever more is known.
 
-`plan` returns an action with its reasons or, if that cannot be decided yet, the one fact that is missing. Facts are
-thus not looked up needlessly: no model is loaded for a quote, and no server is asked if the files answer.
+What this device knows is gathered before (`Facts.gathered`). `plan` returns an action with its reasons or, if that
+cannot be decided yet, the one further fact that is missing. Facts are thus not looked up needlessly: no model is loaded
+for a quote, and no server is asked if the files answer.
 """
 
 from __future__ import annotations
@@ -28,10 +29,8 @@ NEARER: Final = "the server has no passage nearer to the question"
 
 def plan(request: Request, state: State) -> Action | Fact:
     """Return the next action, or the fact that has to be known first."""
-    if request.uses_rules and state.ruling is None:
-        return "rule"
-    if state.ruling and state.ruling.ruled:
-        return Action("end") if state.concluded else _by_rule(state.ruling.ruled)
+    if state.ruled:
+        return Action("end") if state.concluded else _by_rule(state.ruled)
     return _without_files(request, state) if request.model_only else _with_files(request, state)
 
 
@@ -41,15 +40,12 @@ def _by_rule(ruled: Ruled) -> Action:
 
 def _with_files(request: Request, state: State) -> Action | Fact:
     """Choose how to answer from a kept answer or from passages."""
-    if request.uses_kept and state.kept is None:
-        return "kept answers"
     if state.kept and state.kept.serving:
         return Action("end" if state.concluded else "serve kept")
-    if request.options.together and state.joint is None and not (_refusal(request) or request.retrieves_first):
-        return "joint request"  # before retrieval: the server searches meanwhile
-    if state.retrieved is None:
-        return "retrieval"
+    if request.begins_jointly and state.joint is None:
+        return "joint request"
     done, retrieved = state.concluded, state.retrieved
+    assert retrieved
     return _after(request, retrieved, done) if done else _from_passages(request, state, retrieved)
 
 

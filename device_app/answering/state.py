@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from shared.prompt import Prompt
     from shared.types import Hit
 
-Fact = Literal["rule", "kept answers", "joint request", "retrieval", "connection", "cost"]
-"""What the plan may still need to know before it can choose an action, such as whether a rule or a kept answer applies.
+Fact = Literal["joint request", "connection", "cost"]
+"""What the plan may still need to know, besides what this device has gathered, before it can choose an action.
 
-Only the joint request and the connection use the network.
+The joint request and the connection use the network; the cost of the prompt takes the model.
 """
 
 Kind = Literal[
@@ -49,13 +49,6 @@ class Action:
     kind: Kind
     reasons: tuple[str, ...] = ()
     lacks: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    """The answer of a rule; None if no rule understands the question."""
-
-    ruled: Ruled | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +127,12 @@ class Concluded:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The facts looked up so far, and the results of the actions so far. None: not looked up, or not done."""
+    """The facts looked up so far, and the results of the actions so far. None: not looked up, or not done.
 
-    ruling: Ruling | None = None
+    `ruled` is the answer of a rule; None also if no rule understands the question.
+    """
+
+    ruled: Ruled | None = None
     kept: Kept | None = None
     joint: Joint | None = None
     retrieved: Retrieved | None = None

@@ -236,7 +236,7 @@ def _outlook(device: Device, question: str) -> Outlook:
     explained = device.assistant.explain(question, device.options())
     request, state, otherwise = explained.request, explained.state, explained.otherwise
     answered_from = _answered_from(explained.step)
-    if state.ruling and (ruled := state.ruling.ruled):
+    if ruled := state.ruled:
         cited = [Hit(passage, 1.0, 0.0) for passage in ruled.sources]
         return Outlook(
             question, answered_from, (), cited, set(), None, "", uses_kept=False, understood=ruled.understood

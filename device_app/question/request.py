@@ -80,6 +80,12 @@ class Request:
         return not (options.fresh or options.together or options.pipeline) and self.search_query == self.query
 
     @property
+    def begins_jointly(self) -> bool:
+        """Whether a server is asked for a joint answer before the files are searched: it searches meanwhile."""
+        may_ask = self.has_server and not self.local_only and not self.retrieves_first
+        return self.options.together and may_ask and not self.model_only
+
+    @property
     def server_begins(self) -> bool:
         """Whether this device's model is too small to write the answer to this request, which needs no file."""
         on_purpose = self.options.model_only and not self.options.send

@@ -1,6 +1,10 @@
-"""The planner, a pure function from a request and the state to the next action: a test for each of its branches."""
+"""The planner, a pure function from a request and the state to the next action: a test for each of its branches.
 
-from dataclasses import replace
+Also what is gathered for it before, and in which order.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -8,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from device_app.answering.facts import Facts
 from device_app.answering.planner import AS_ASKED, FORCED, NEARER, NO_FILE, NO_SERVER, OWN, RULE, UNASKED, clause, plan
 from device_app.answering.quoting import Quoted
 from device_app.answering.state import (
@@ -20,7 +25,6 @@ from device_app.answering.state import (
     Joint,
     Kept,
     Retrieved,
-    Ruling,
     State,
 )
 from device_app.companion.dispatch.aggregating import Choice
@@ -34,8 +38,8 @@ from tests.device_app.conftest import options
 MISSING, PRIVATE = "your files say nothing of “rivers”", "it follows on what was said"
 HITS, SERVING, ATTEMPT = cast(Any, ("passage",)), cast(Any, "kept"), cast(Any, "attempt")
 QUOTE, CHANGED = Quoted("“The drill is blue.” [1]", HITS), Quoted("“The drill is red.” [1]", HITS, "it has changed")
-NO_RULE, NONE_KEPT = Ruling(None), Kept(None)
-RULED = Ruling(Ruled("2 + 2 = 4", "arithmetic · 2 + 2"))
+NONE_KEPT = Kept(None)
+RULED = Ruled("2 + 2 = 4", "arithmetic · 2 + 2")
 BY_RULE = Action("answer by rule", (RULE, "understood as: arithmetic · 2 + 2"))
 FOUND, LACKING = Retrieved(HITS), Retrieved(HITS, MISSING)
 UP, DOWN = Connection(is_up=True), Connection(is_up=False, why_not="It is away.")
@@ -50,7 +54,7 @@ def request(**facts: Any) -> Request:
 
 
 def state(**facts: Any) -> State:
-    known: dict[str, Any] = {"ruling": NO_RULE, "kept": NONE_KEPT, "retrieved": FOUND} | facts
+    known: dict[str, Any] = {"kept": NONE_KEPT, "retrieved": FOUND} | facts
     return State(**known)
 
 
@@ -63,40 +67,50 @@ def came(kind: str, has_sent: bool = False, lacks: str = "", **answer: Any) -> C
     return Concluded(Action(cast(Any, kind), (), lacks), said, has_sent)
 
 
+@dataclass
+class World:
+    """Facts about a question that are made up, by the name of their field in the state; `looked_up` are their names."""
+
+    facts: Mapping[str, Any]
+    looked_up: list[str] = field(default_factory=list)
+
+    def gathered(self, asked: Request, joint: Joint | None = None) -> State:
+        return Facts.gathered(cast(Facts, self), asked, joint)
+
+    def ruled(self, _: Request) -> Ruled | None:
+        return cast("Ruled | None", self._looked_up("ruled"))
+
+    def kept(self, _: Request) -> Kept:
+        return cast(Kept, self._looked_up("kept"))
+
+    def retrieved(self, _: Request, *, quotes: bool) -> Retrieved:
+        return cast(Retrieved, self._looked_up("retrieved" if quotes else "retrieved, unquoted"))
+
+    def _looked_up(self, name: str) -> object:
+        self.looked_up.append(name)
+        return self.facts[name.split(",", maxsplit=1)[0]]
+
+
 SERVED = {"has_server": True, "reach": "question"}
 TOGETHER = {"has_server": True, "together": True}
 ASKED = {"connection": UP, "retrieved": LACKING}
 
 CASES: dict[str, tuple[Request, State, Action | Fact]] = {
-    "first, rules": (request(), State(), "rule"),
-    "even where it is to be new, as a rule's answer is": (request(fresh=True), State(), "rule"),
-    "even with a server that may be asked": (request(**SERVED), State(), "rule"),
-    "even where a model would need no file": (request(model_only=NO_FILE), State(), "rule"),
-    "but not where the model is to write alone": (
+    "a rule answers": (request(), State(RULED), BY_RULE),
+    "before a kept answer": (request(), State(RULED, Kept(SERVING)), BY_RULE),
+    "even where a model would need no file": (request(model_only=NO_FILE), State(RULED), BY_RULE),
+    "and that is all a rule does": (
+        request(**SERVED),
+        State(RULED, concluded=came("answer by rule")),
+        Action("end"),
+    ),
+    "the model alone, as asked": (
         request(model_only=AS_ASKED, **{"options": replace(options(), model_only=True)}),
         State(),
         Action("write without files", (AS_ASKED,)),
     ),
-    "nor where a server is to write along": (request(**TOGETHER), State(), "joint request"),
-    "nor where its pipeline is named": (request(pipeline="plain"), State(), "retrieval"),
-    "nor where the request is to be sent": (request(send=True, has_server=True), State(), "kept answers"),
-    "a rule answers": (request(), State(ruling=RULED), BY_RULE),
-    "before a kept answer": (request(), State(ruling=RULED, kept=Kept(SERVING)), BY_RULE),
-    "and that is all a rule does": (
-        request(**SERVED),
-        State(ruling=RULED, concluded=came("answer by rule")),
-        Action("end"),
-    ),
-    "then, kept answers": (request(), State(ruling=NO_RULE), "kept answers"),
-    "not where it is to be new": (request(fresh=True), State(ruling=NO_RULE), "retrieval"),
-    "nor where something else is looked for": (
-        request(search_query=Query("roof")),
-        State(ruling=NO_RULE),
-        "retrieval",
-    ),
-    "one that serves": (request(), state(kept=Kept(SERVING), retrieved=None), Action("serve kept")),
-    "and that is all": (request(), state(kept=Kept(SERVING), concluded=came("serve kept")), Action("end")),
-    "none serves": (request(), state(retrieved=None), "retrieval"),
+    "a kept answer that serves": (request(), State(kept=Kept(SERVING)), Action("serve kept")),
+    "and that is all": (request(), State(kept=Kept(SERVING), concluded=came("serve kept")), Action("end")),
     "from the files, without a server": (request(), state(), Action("generate")),
     "what they lack is noted": (request(), state(retrieved=LACKING), Action("generate", (), MISSING)),
     "from the files, which answer it": (request(**SERVED), state(), Action("generate", (OWN,))),
@@ -205,8 +219,13 @@ CASES: dict[str, tuple[Request, State, Action | Fact]] = {
     ),
     "together, private": (
         request(**TOGETHER, local_only=PRIVATE),
-        State(),
-        "retrieval",
+        state(),
+        Action("generate", (f"it was not written together: {PRIVATE}",)),
+    ),
+    "together, where the passages have to be known first": (
+        request(**TOGETHER, retrieves_first=True),
+        state(),
+        "joint request",
     ),
     "together, nothing found: a race instead": (
         request(**TOGETHER),
@@ -257,6 +276,44 @@ CASES: dict[str, tuple[Request, State, Action | Fact]] = {
 }
 
 
+GATHERED: dict[str, tuple[Request, dict[str, Any], list[str]]] = {
+    "first, rules": (request(), {"ruled": RULED}, ["ruled"]),
+    "even where it is to be new, as a rule's answer is": (request(fresh=True), {"ruled": RULED}, ["ruled"]),
+    "even with a server that may be asked": (request(**SERVED), {"ruled": RULED}, ["ruled"]),
+    "even where a model would need no file": (request(model_only=NO_FILE), {"ruled": RULED}, ["ruled"]),
+    "and there, nothing else": (request(model_only=NO_FILE), {}, ["ruled"]),
+    "but not where the model is to write alone": (
+        request(model_only=AS_ASKED, **{"options": replace(options(), model_only=True)}),
+        {},
+        [],
+    ),
+    "nor where a server is to write along": (request(**TOGETHER), {}, ["retrieved"]),
+    "nor where its pipeline is named": (request(pipeline="plain"), {}, ["retrieved"]),
+    "nor where the request is to be sent": (request(send=True, has_server=True), {}, ["kept", "retrieved"]),
+    "then, kept answers": (request(), {"kept": Kept(SERVING)}, ["ruled", "kept"]),
+    "none serves": (request(), {}, ["ruled", "kept", "retrieved"]),
+    "not where it is to be new": (request(fresh=True), {}, ["ruled", "retrieved"]),
+    "nor where something else is looked for": (request(search_query=Query("roof")), {}, ["ruled", "retrieved"]),
+}
+
+
+@pytest.mark.parametrize("case", GATHERED)
+def test_facts_are_looked_up_only_until_the_question_is_answered(case: str) -> None:
+    asked, facts, looked_up = GATHERED[case]
+    world = World({"ruled": None, "kept": NONE_KEPT, "retrieved": FOUND} | facts)
+    known = world.gathered(asked)
+    assert world.looked_up == looked_up
+    assert (known.ruled, known.kept or NONE_KEPT) == (facts.get("ruled"), facts.get("kept", NONE_KEPT))
+    assert known.retrieved == (FOUND if "retrieved" in looked_up else None)
+
+
+@pytest.mark.parametrize(("joint", "name"), [(Joint(), "retrieved, unquoted"), (Joint("It cannot."), "retrieved")])
+def test_nothing_is_quoted_while_both_sides_write(joint: Joint, name: str) -> None:
+    world = World({"retrieved": FOUND})
+    assert world.gathered(request(**TOGETHER), joint) == State(joint=joint, retrieved=FOUND)
+    assert world.looked_up == [name]
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_every_branch(case: str) -> None:
     asked, known, step = CASES[case]
@@ -277,7 +334,7 @@ retrievals = st.builds(
 )
 worlds = st.fixed_dictionaries(
     {
-        "ruling": st.sampled_from([NO_RULE, RULED]),
+        "ruled": st.sampled_from([None, RULED]),
         "kept": st.sampled_from([NONE_KEPT, Kept(SERVING)]),
         "retrieved": retrievals,
         "connection": st.sampled_from([UP, DOWN]),
@@ -287,26 +344,21 @@ worlds = st.fixed_dictionaries(
         "abstains": st.booleans(),
     }
 )
-FACTS = {
-    "rule": "ruling",
-    "kept answers": "kept",
-    "joint request": "joint",
-    "retrieval": "retrieved",
-    "connection": "connection",
-}
+FACTS = {"joint request": "joint", "connection": "connection", "cost": "costed"}
 
 
 @given(requests, worlds)
 def test_it_ends_asks_for_no_fact_twice_and_nobody_where_none_may_be(asked: Request, world: dict[str, Any]) -> None:
-    known, steps = State(), list[Action | Fact]()
+    steps: list[Action | Fact] = ["joint request"] if asked.begins_jointly else []
+    known = World(world).gathered(asked, world["joint"] if asked.begins_jointly else None)
     while True:
         step = plan(asked, known)
         assert step not in steps
         steps.append(step)
         if isinstance(step, str):
-            field = FACTS.get(step, "costed")
-            assert getattr(known, field) is None
-            known = replace(known, **{field: world[field]})
+            name = FACTS[step]
+            assert getattr(known, name) is None
+            known = replace(known, **{name: world[name]})
         elif step.kind == "fetch then generate" and known.fetched is None:
             known = replace(known, fetched=world["fetched"])
             steps.remove(step)
@@ -318,7 +370,7 @@ def test_it_ends_asks_for_no_fact_twice_and_nobody_where_none_may_be(asked: Requ
     asks |= {step.kind for step in steps if isinstance(step, Action)} & {"race", "fetch then generate", "together"}
     if asked.local_only or not asked.has_server:
         assert not asks
-    if known.ruling == RULED:
-        assert steps == ["rule", BY_RULE, Action("end")]
+    if known.ruled:
+        assert steps == [BY_RULE, Action("end")]
     if known.kept and known.kept.serving:
-        assert steps[-2:] == [Action("serve kept"), Action("end")]
+        assert steps == [Action("serve kept"), Action("end")]

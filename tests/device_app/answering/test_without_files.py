@@ -11,7 +11,7 @@ import pytest
 from device_app.ahead.outlook import likely
 from device_app.answering.conclusion import A_SERVER_WRITES, TO_FILES
 from device_app.answering.planner import AS_ASKED, NO_FILE, plan
-from device_app.answering.state import Action, Fact, Ruling, State
+from device_app.answering.state import Action, Retrieved, State
 from device_app.commands.history import forget
 from device_app.commands.marking import mark_turn
 from device_app.commands.turns import last_if_any, was_model_only
@@ -40,17 +40,17 @@ def request(**facts: Any) -> Request:
     return replace(Request(query, query, lambda: np.zeros(3, np.float32), replace(options(), **facts)), **fields)
 
 
-CASES: dict[str, tuple[Request, Action | Fact]] = {
+CASES: dict[str, tuple[Request, Action]] = {
     "recognised": (request(model_only=NO_FILE), Action("write without files", (NO_FILE,))),
     "recognised, by too small a model": (request(model_only=NO_FILE, unsuited=UNSUITED), Action("decline", (NO_FILE,))),
-    "a question of fact": (request(unsuited=UNSUITED), "kept answers"),
+    "a question of fact": (request(unsuited=UNSUITED), Action("nothing")),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_done_next(case: str) -> None:
     asked, step = CASES[case]
-    assert plan(asked, State(ruling=Ruling(None))) == step
+    assert plan(asked, State(retrieved=Retrieved())) == step
 
 
 @pytest.mark.parametrize(
