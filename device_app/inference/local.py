@@ -5,24 +5,22 @@ token is drawn from the mixture of their distributions, weighted by relevance (e
 with this device's rows alone, without a server).
 """
 
-import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
 from device_app.cache.states.tree import QKVTree
-from device_app.inference.abstaining import Judged, judge
+from device_app.inference.decoding import abstention_threshold, decoded
 from device_app.inference.prefilling import Prefilling
 from device_app.inference.sureness import Sureness
-from models.decoder import Decoder, LogWeights, log_probability
+from models.decoder import Decoder, LogWeights
 from models.engine import Engine, Logits
 from models.following_weights import FollowingWeights
 from models.sampling import SamplingSettings, likeliest, sample
-from models.speculative.decoding import DraftingDecoder
 from models.speculative.drafting import Drafting
 from shared.aggregation.weights import row_weights
 from shared.ending import Piece, spelled
-from shared.prompt import NOT_FOUND, ChatTemplate, Prompt
+from shared.prompt import ChatTemplate, Prompt
 from shared.trace import Trace
 
 ROW_COST = 50.0
@@ -85,15 +83,15 @@ class LocalSource(Prefilling):
         trace = trace or Trace()
         with trace.step("prefill"):
             rows = self.prefilled(prompt, trace, tree)
-        threshold = self._threshold(prompt, relevance)
-        weights = row_weights(similarities)
-        drawn = self._decode(
+        drawn = decoded(
+            self.engine,
+            self.drafting,
             rows,
-            weights,
+            row_weights(similarities),
             sampling,
             max_tokens,
             trace,
-            threshold=threshold,
+            threshold=abstention_threshold(self.engine.info, prompt, relevance),
             sureness=sureness,
             following=following,
         )
@@ -175,74 +173,10 @@ class LocalSource(Prefilling):
         """
         with trace.step("prefill"):
             logits = self.prefilled_behind(prompt, accepted, trace)
-        yield from self._decode([logits], row_weights((1.0,)), sampling, max_tokens, trace, accepted)
-
-    def _decode(
-        self,
-        rows: list[Logits],
-        weights: Logits,
-        sampling: SamplingSettings,
-        max_tokens: int,
-        trace: Trace,
-        accepted: Sequence[int] = (),
-        threshold: float | None = None,
-        sureness: Sureness | None = None,
-        following: FollowingWeights | None = None,
-    ) -> Generator[int, None, None]:
-        drawn = list(accepted)
-        with trace.step("decode"):
-            judged = self._judged(rows, weights, max_tokens, threshold, sureness)
-            if judged.abstains:
-                trace.tokens_decoded = len(judged.tokens)
-                trace.first_token()
-                yield from judged.tokens
-                return
-            plain = Decoder(self.engine, dict(enumerate(rows)), following or weights, written=len(drawn))
-            with DraftingDecoder(plain, self.engine, self.drafting, max_tokens - len(drawn), trace.drafts) as decoder:
-                if sureness:
-                    yes, no = (self.engine.tokenize(word)[0] for word in ("Yes", "No"))
-                    sureness.yes_margin = float(decoder.mixture[yes] - decoder.mixture[no])
-                while len(drawn) < max_tokens:
-                    token = sample(judged.given_an_answer(decoder.mixture, drawn), sampling, drawn)
-                    if sureness:
-                        sureness.least = min(sureness.least, log_probability(decoder.mixture, token))
-                    if self.engine.is_end(token):
-                        decoder.end(token)
-                        break
-                    drawn.append(token)
-                    trace.tokens_decoded = len(drawn) - len(accepted)
-                    trace.first_token()
-                    yield token
-                    if len(drawn) < max_tokens:
-                        decoder.append(token)
-
-    def _threshold(self, prompt: Prompt, relevance: float | None) -> float | None:
-        """Return from which log odds of the abstention on the model abstains: infinite without passages.
-
-        None if the model was not trained to abstain, or without `relevance`: then it abstains only if it writes the
-        abstention.
-        """
-        abstention = self.engine.info.abstention
-        if abstention is None:
-            return None
-        if not prompt.passages:
-            return math.inf
-        return None if relevance is None else abstention.at(relevance)
-
-    def _judged(
-        self,
-        rows: list[Logits],
-        weights: Logits,
-        max_tokens: int,
-        threshold: float | None,
-        sureness: Sureness | None,
-    ) -> Judged:
-        """Decide whether to abstain after the prompt; never without a threshold or room for the abstention's text."""
-        tokens = self.engine.tokenize(NOT_FOUND) if threshold is not None else []
-        if threshold is None or max_tokens < len(tokens):
-            return Judged(False)
-        decoder = Decoder(self.engine, dict(enumerate(rows)), weights, ahead=len(tokens))
-        return judge(decoder, tokens, threshold, sureness)
+        weights = row_weights((1.0,))
+        yield from decoded(
+            self.engine, self.drafting, [logits], weights, sampling, max_tokens, trace, accepted=accepted
+        )
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
         """Compute the attention states of the prompt that are not cached in the tree and store them, without answering.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from device_app.inference.abstaining import judge
+from device_app.inference.decoding import judge
 from device_app.inference.local import LocalSource
 from models.abstention import AbstentionThreshold, log_odds
 from models.decoder import Decoder
