@@ -20,7 +20,6 @@ from device_app.companion.dispatch.public import PublicQuestions
 from device_app.english.query import Query
 from device_app.everyday.rule import Everyday, local_now
 from device_app.inference.local import LocalSource
-from device_app.inference.prompting import fitted, kept_passages
 from device_app.knowledge.freshness import Freshness
 from device_app.knowledge.retriever import Retriever
 from device_app.question.answer import Answer, Event, Events, Found, LookedUp, Wrote, own_sources
@@ -188,10 +187,9 @@ class Assistant:
         hits = self.retriever.search(search_query, options.plan.passages, options.relevance)
         if not hits:
             return 0
-        source = self.source()
-        arrangement = options.plan.arrangement
-        prompt, _ = fitted(source, self.tree, asked.text, hits, (), arrangement, options.max_tokens)
-        return source.missing(prompt, self.tree)
+        request = Request(asked, search_query, self._facts.embedded(asked), options)
+        prompt = self._writer(request).attempt(hits).prompt
+        return self.source().missing(prompt, self.tree) if prompt else 0
 
     def read(self, passage: StoredPassage, most_bytes: float) -> Trace | None:
         """Compute and keep the attention states of a passage before any question, if they take at most `most_bytes`.
@@ -205,7 +203,7 @@ class Assistant:
     def states_kept(self, request: Request, hits: Sequence[Hit]) -> set[int]:
         """Return the ids of the passages whose kept attention states an answer from `hits` would reuse."""
         prompt = self._writer(request).attempt(hits).prompt if hits else None
-        return kept_passages(self.source(), self.tree, prompt) if prompt else set()
+        return self.source().reused(prompt, self.tree) if prompt else set()
 
     def may_fetch(self, options: Options) -> bool:
         """Return whether a server may be asked, unrequested, for information that the files lack."""

@@ -27,9 +27,8 @@ from device_app.companion.fetching import Search
 from device_app.companion.joint.aggregated import AHEAD, Aggregated, JointQuestion
 from device_app.companion.joint.joint_request import JointReport
 from device_app.inference.local import ROW_COST, LocalSource
-from device_app.inference.prompting import SHORT_ANSWER
 from device_app.question.answer import AT, Answer
-from device_app.question.options import Options
+from device_app.question.options import SHORT_ANSWER, Options
 from device_app.question.request import Request
 from models.engine import Embedder
 from shared.aggregation.messages import Rule

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from device_app.answering import conclusion
 from device_app.answering.checking import Check
@@ -15,9 +16,8 @@ from device_app.answering.sources.source import Attempt, TokenSource
 from device_app.answering.state import Action, Concluded, Connection, Costed, State
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
-from device_app.inference.prompting import fitted
 from device_app.question.answer import Found, LookedUp, Wrote
-from device_app.question.options import Options
+from device_app.question.options import SHORT_ANSWER, Arrangement, Options
 from device_app.question.request import Request
 from models.engine import Embedder, EngineInfo
 from shared import prompt as prompts
@@ -220,8 +220,35 @@ class Writer:
         return self.model.computes_ahead and not (state.retrieved and state.retrieved.quoted)
 
     def _attempt(self, hits: Sequence[Hit], options: Options, earlier: Sequence[Exchange]) -> Attempt:
-        text, arrangement, typed = self.request.query.text, options.plan.arrangement, self.request.typed.passages
-        return Attempt(*fitted(self.model, self.tree, text, hits, earlier, arrangement, options.max_tokens, typed))
+        """Return the prompt and the passages in it: the least relevant passages are left out until a short answer fits.
+
+        At least one is kept, even if it does not fit.
+        """
+        needed = min(options.max_tokens, SHORT_ANSWER)
+        while True:
+            passages = [hit.passage for hit in hits]
+            rows = prompts.build(self.request.query.text, passages, self.model.template, earlier)
+            prompt = self._arranged(rows, options.plan.arrangement, needed)
+            if len(hits) == 1 or self.model.room(prompt) >= needed:
+                return Attempt(prompt, hits)
+            hits = hits[:-1]
+
+    def _arranged(self, rows: Prompt, arrangement: Arrangement, needed: int) -> Prompt:
+        """Return the prompt with its passages in rows or, as the arrangement says, in one row: first those of a kept
+        path, which need not be computed.
+
+        The cheapest is in rows only if an answer of `needed` tokens fits. The result does not depend on whether
+        passages were read while the question was typed.
+        """
+        if arrangement == "rows" or len(rows.passages) == 1:
+            return rows
+        key = self.model.engine.info.kv_key
+        typed = [passage for passage in rows.passages if passage[-1].passage in self.request.typed.passages]
+        before = self.tree.without(key, rows.head, typed)
+        joined = rows.ordered(before.order(key, rows.head, rows.passages)).joined()
+        if arrangement == "cheapest" and self.model.room(rows) >= needed:
+            return min((joined, rows), key=partial(self.model.cost, tree=before))
+        return joined
 
     def _others(self, near: Sequence[Hit]) -> Iterator[Attempt]:
         """Yield an attempt with each further passage that fits, for models that read one passage at a time.

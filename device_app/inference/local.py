@@ -7,7 +7,7 @@ with this device's rows alone, without a server).
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.decoding import abstention_threshold, decoded
@@ -208,6 +208,17 @@ class LocalSource(Prefilling):
             self.uncached(prompt, tree) + rows * len(self.tokens(prompt.tail)),
             rows,
         )
+
+    def reused(self, prompt: Prompt, tree: QKVTree) -> set[int]:
+        """Return the ids of the passages whose cached attention states an answer would reuse: those that are cached
+        together with everything before them in the prompt.
+        """
+        beginnings = ((row[:end], row[end - 1]) for row in prompt.passages for end in range(1, len(row) + 1))
+        return {
+            last.passage
+            for beginning, last in beginnings
+            if last.passage is not None and not self.missing(replace(prompt, passages=(beginning,)), tree)
+        }
 
     def keep(self, prompt: Prompt, tree: QKVTree) -> None:
         """Cache the attention states of the prompt that was answered last in the tree.

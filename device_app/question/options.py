@@ -1,7 +1,7 @@
 """The options of one question."""
 
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Final, Literal, TypedDict
 
 from models.sampling import SamplingSettings
 from shared.protocol.messages import ChosenPipeline
@@ -19,6 +19,10 @@ Aggregation = Literal["auto", "both", "device", "server", "scheduled"]
 """The values of the setting `link.aggregation`: which side decides the tokens of a
 joint answer (DRAGON's Algorithm 1).
 """
+
+
+SHORT_ANSWER: Final = 64
+"""Passages are left out of a prompt until an answer of this many tokens fits; a longer answer is cut."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,9 @@ from device_app.companion.dispatch.memory import Memory
 from device_app.english.private import OWN_ALONE
 from device_app.english.query import parse
 from device_app.inference.local import LocalSource
-from device_app.inference.prompting import SHORT_ANSWER
 from device_app.knowledge.retriever import Retriever
 from device_app.question.answer import Answer, Found, Wrote
-from device_app.question.options import Plan
+from device_app.question.options import SHORT_ANSWER, Plan
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.errors import StoreError

@@ -11,7 +11,7 @@ from device_app.companion.dispatch.events import Ended, Failed, Token
 from device_app.companion.dispatch.race_report import Question
 from device_app.companion.dispatch.sides import Broke, Inbox, Wrote, spelled
 from device_app.inference.local import LocalSource
-from device_app.inference.prompting import SHORT_ANSWER
+from device_app.question.options import SHORT_ANSWER
 from models.interruptible import interruptible
 from shared.ending import Piece
 from shared.errors import GaveWay, JackdawError

@@ -27,8 +27,8 @@ from device_app.companion.dispatch.race_report import Question, RaceReport
 from device_app.companion.dispatch.situation import ExchangeRate, HeatLimits, exchange_rate, over_network
 from device_app.companion.dispatch.weighed import Weighed
 from device_app.companion.joint.aggregated import Aggregated, JointQuestion
+from device_app.companion.link.compatibility import too_few
 from device_app.inference.local import LocalSource
-from device_app.inference.prompting import too_few
 from device_app.question.answer import AT
 from device_app.system.battery import Reading
 from device_app.system.conditions import Conditions

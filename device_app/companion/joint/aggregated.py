@@ -19,10 +19,10 @@ from device_app.companion.joint.drafting import Broke, DraftEvent, Drafting, Err
 from device_app.companion.joint.following import FollowingShare
 from device_app.companion.joint.joint_request import JointQuestion, JointReport, JointRequest, ending
 from device_app.companion.joint.scheduling import Scheduling
+from device_app.companion.link.compatibility import too_few
 from device_app.companion.link.request import RequestEvent
 from device_app.companion.waiting import next_event
 from device_app.inference.local import LocalSource
-from device_app.inference.prompting import too_few
 from models.engine import Ends
 from models.following_weights import FollowingWeights
 from shared.aggregation import messages as a

@@ -10,8 +10,7 @@ import pytest
 from device_app.device import Device
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource
-from device_app.inference.prompting import SHORT_ANSWER
-from device_app.question.options import Plan
+from device_app.question.options import SHORT_ANSWER, Plan
 from device_app.settings import Settings
 from models.fake import FakeEngine
 from shared.prompt import CHATML, build
