@@ -8,7 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from device_app.answering.checking import Check, Written
-from device_app.answering.sources.source import Attempt, Pieces, TokenSource
+from device_app.answering.sources.source import Pieces, TokenSource
+from device_app.answering.state import Attempt
 from device_app.cache.answers.wrong import may_become_wrong
 from device_app.inference.sureness import Sureness
 from device_app.question.abstention import shown

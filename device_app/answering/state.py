@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from device_app.answering.quoting import Quoted
-    from device_app.answering.sources.source import Attempt
     from device_app.cache.answers.bank import Considered
     from device_app.companion.dispatch.aggregating import Choice
     from device_app.everyday.rule import Ruled
@@ -93,6 +92,20 @@ class Connection:
     round_trip_s: float | None = None
     incompatible: str = ""
     aggregation: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The passages of one attempt at an answer, and the prompt with them; None if a race builds the prompt."""
+
+    prompt: Prompt | None
+    hits: Sequence[Hit]
+
+    @property
+    def similarities(self) -> list[float]:
+        """The similarity of each row's passage to the question; 1 for the only row of a prompt without passages."""
+        rows = len(self.prompt.passages) if self.prompt else 0
+        return [hit.similarity for hit in self.hits[:rows]] or [1.0]
 
 
 @dataclass(frozen=True, slots=True)

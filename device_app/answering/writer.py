@@ -12,8 +12,8 @@ from device_app.answering.server import Server, arranged
 from device_app.answering.sources.joint import Joint
 from device_app.answering.sources.own import Fetched, Own, Weighing
 from device_app.answering.sources.raced import Raced
-from device_app.answering.sources.source import Attempt, TokenSource
-from device_app.answering.state import Action, Concluded, Connection, Costed, State
+from device_app.answering.sources.source import TokenSource
+from device_app.answering.state import Action, Attempt, Concluded, Connection, Costed, State
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
 from device_app.question.answer import Found, LookedUp, Wrote

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from device_app.answering.planner import clause
 from device_app.answering.sources.own import Own
-from device_app.answering.sources.source import Attempt, Pieces
-from device_app.answering.state import Action
+from device_app.answering.sources.source import Pieces
+from device_app.answering.state import Action, Attempt
 from device_app.companion.dispatch.aggregation_choice import AggregationChoice
 from device_app.companion.joint.aggregated import Aggregated
 from device_app.inference.sureness import Sureness

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from device_app.answering.planner import OWN
-from device_app.answering.sources.source import Attempt, Pieces
-from device_app.answering.state import Action
+from device_app.answering.sources.source import Pieces
+from device_app.answering.state import Action, Attempt
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness

@@ -5,8 +5,8 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TypeVar
 
-from device_app.answering.sources.source import Attempt, Pieces
-from device_app.answering.state import Action
+from device_app.answering.sources.source import Pieces
+from device_app.answering.state import Action, Attempt
 from device_app.companion.dispatch.race import Race
 from device_app.inference.sureness import Sureness
 from device_app.question.answer import Answer, LookedUp

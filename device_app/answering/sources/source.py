@@ -1,31 +1,15 @@
 """The interface of an answer's sources: this device alone, with fetched passages, with a server, or a race."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from device_app.answering.state import Action
+from device_app.answering.state import Action, Attempt
 from device_app.inference.sureness import Sureness
 from device_app.question.answer import Answer
 from shared.ending import Piece
-from shared.prompt import Prompt
 from shared.types import Hit
 
 Pieces = Generator[Piece, None, None]
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """The passages of one attempt at an answer, and the prompt with them; None if a race builds the prompt."""
-
-    prompt: Prompt | None
-    hits: Sequence[Hit]
-
-    @property
-    def similarities(self) -> list[float]:
-        """The similarity of each row's passage to the question; 1 for the only row of a prompt without passages."""
-        rows = len(self.prompt.passages) if self.prompt else 0
-        return [hit.similarity for hit in self.hits[:rows]] or [1.0]
 
 
 class TokenSource(Protocol):

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from device_app.answering.early import needs_model
 from device_app.answering.generation import Generation
-from device_app.answering.sources.source import Attempt, Pieces
-from device_app.answering.state import Action
+from device_app.answering.sources.source import Pieces
+from device_app.answering.state import Action, Attempt
 from device_app.cache.answers.bank import scope
 from device_app.cache.answers.wrong import MARKED, is_wrong, may_become_wrong, plain
 from device_app.commands import knowledge, marking
