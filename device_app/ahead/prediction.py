@@ -255,8 +255,7 @@ class Prediction:
         """Return the model's greedy reply to a prompt; "" if the prompt leaves no room."""
         source = self.assistant.source()
         prompt = prompts.turn(text, source.template)
-        most = min(most, source.room(prompt))
-        if most <= 0:
+        if source.room(prompt) <= 0:
             return ""
         return "".join(piece.text for piece in source.stream(prompt, SamplingSettings(), max_tokens=most, trace=trace))
 

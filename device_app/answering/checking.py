@@ -120,11 +120,10 @@ class Check:
         """Return the answer from this sentence or row alone; None if it is empty, an abstention, or "Yes" or "No"."""
         alone = replace(hit.passage, text=unit.text)
         prompt = prompts.build(self.asked.text, [alone], self.source.template, self.earlier)
-        most = min(self.source.room(prompt), LOOK_TOKENS)
-        if most <= 0:
+        if self.source.room(prompt) <= 0:
             return None
         sureness = Sureness()
-        look = Written(self._read(prompt, most, sureness, relevance([hit])), [hit], sureness)
+        look = Written(self._read(prompt, LOOK_TOKENS, sureness, relevance([hit])), [hit], sureness)
         return look if look.text and not is_not_found(look.text) and not decision(look.text) else None
 
     def _read(self, prompt: Prompt, most: int, sureness: Sureness, relevant: float | None = None) -> list[Piece]:

@@ -71,16 +71,17 @@ class LocalSource(Prefilling):
         """Answer the prompt, with one row (engine sequence) for each passage; `Prompt.joined()` makes a single row of
         them.
 
-        `similarities` weigh the rows, unless `following` computes the weights from the text written so far. `relevance`
-        is the probability that the best passage is relevant: with it, a model trained to abstain does so from its
-        threshold on; without it, only by writing the abstention itself. It never abstains without passages. `sureness`
-        receives the answer's probability. Attention states of the prompt that are cached in the `tree` are copied, not
-        computed. `trace` receives the time of each step.
+        The answer has at most `max_tokens` tokens, and no more than fit beside the prompt. `similarities` weigh the
+        rows, unless `following` computes the weights from the text written so far. `relevance` is the probability that
+        the best passage is relevant: with it, a model trained to abstain does so from its threshold on; without it,
+        only by writing the abstention itself. It never abstains without passages. `sureness` receives the answer's
+        probability. Attention states of the prompt that are cached in the `tree` are copied, not computed. `trace`
+        receives the time of each step.
 
         Raises ContextFull if the rows do not fit the engine. A caller that stops before the end has to close the
         generator, so that the trace is complete.
         """
-        trace = trace or Trace()
+        trace, most = trace or Trace(), self.most(prompt, max_tokens)
         with trace.step("prefill"):
             rows = self.prefilled(prompt, trace, tree)
         drawn = decoded(
@@ -89,14 +90,14 @@ class LocalSource(Prefilling):
             rows,
             row_weights(similarities),
             sampling,
-            max_tokens,
+            most,
             trace,
             threshold=abstention_threshold(self.engine.info, prompt, relevance),
             sureness=sureness,
             following=following,
         )
         with closing(drawn):
-            yield from spelled(drawn, self.engine.detokenize, max_tokens)
+            yield from spelled(drawn, self.engine.detokenize, most)
 
     def decoder(
         self, prompt: Prompt, weights: LogWeights, *, ahead: int, trace: Trace, tree: QKVTree | None

@@ -58,6 +58,12 @@ class Prefilling:
         info = self.engine.info
         return (info.context - self.count(prompt)) // rows if rows <= info.sequences else 0
 
+    def most(self, prompt: Prompt, max_tokens: int) -> int:
+        """Return how many tokens an answer to the prompt may have: at most `max_tokens`, and no more than fit beside
+        the prompt, but at least one.
+        """
+        return max(min(max_tokens, self.room(prompt)), 1)
+
     def paths(self, prompt: Prompt) -> list[list[Node]]:
         """Return each row's path in the tree of cached states: a node for the common beginning of all rows (the head),
         then one per passage.

@@ -35,7 +35,8 @@ class Joint:
         own = self._own
         if own.weighing and (weights := own.weighing.weights(attempt, own.source)):
             self._aggregated.follow(weights)
-        return joint_pieces(self._aggregated, attempt.prompt, attempt.similarities, own.room(attempt))
+        most = own.source.most(attempt.prompt, own.max_tokens)
+        return joint_pieces(self._aggregated, attempt.prompt, attempt.similarities, most)
 
     def rewritten(
         self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None

@@ -65,11 +65,6 @@ class Own:
     weighing: Weighing | None = None
     further: ClassVar[Sequence[Hit]] = ()  # none are read while writing
 
-    def room(self, attempt: Attempt) -> int:
-        """Return the most tokens that the answer may have."""
-        assert attempt.prompt
-        return max(min(self.max_tokens, self.source.room(attempt.prompt)), 1)
-
     def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:
         """Yield the pieces of the answer to the prompt."""
         assert attempt.prompt
@@ -80,7 +75,7 @@ class Own:
             stream = self.source.stream(
                 attempt.prompt,
                 self.sampling,
-                max_tokens=self.room(attempt),
+                max_tokens=self.max_tokens,
                 similarities=attempt.similarities,
                 relevance=relevance(attempt.hits),
                 trace=self.trace,

@@ -17,7 +17,7 @@ from models.engine import Logits
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.aggregation.weights import row_weights
-from shared.errors import ContextFull, GaveWay
+from shared.errors import GaveWay
 from shared.prompt import CHATML, NOT_FOUND, Prompt, build, is_not_found, turn
 from shared.trace import Trace
 from tests.device_app.inference.test_local_source import passage
@@ -179,8 +179,7 @@ def test_where_it_could_not_be_said_whole_it_is_not_judged() -> None:
             Wavering(0.9, 0.999, abstention=abstention, context=room + most - 1) for abstention in (None, LIKELIEST)
         )
         assert said(careful, asked, most=most) == said(plain, asked, most=most)
-    with pytest.raises(ContextFull):
-        said(Wavering(0.9, 0.999, context=room + 3), asked)
+    assert said(Wavering(0.9, 0.999, context=room + 3), asked) == NOT_FOUND[:3]
 
 
 def test_what_is_broken_off_while_it_is_judged_is_judged_anew() -> None:

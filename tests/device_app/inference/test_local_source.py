@@ -55,6 +55,14 @@ def test_a_cut_is_marked_and_inside_a_character_shown(max_tokens: int, expected:
     assert [(piece.text, piece.cut) for piece in pieces] == expected
 
 
+def test_an_answer_is_cut_where_the_context_ends() -> None:
+    prompt = build("?", [passage(1, "north of the river")]).joined()
+    engine = FakeEngine(context=LocalSource(FakeEngine(), CHATML).count(prompt) + 5)
+    pieces = list(LocalSource(engine, CHATML).stream(prompt, SamplingSettings(), max_tokens=100))
+    assert "".join(piece.text for piece in pieces) == "north"
+    assert [piece.cut for piece in pieces] == [False] * 4 + [True]
+
+
 def test_what_was_written_elsewhere_is_gone_on_from_as_if_written_here() -> None:
     prompt = build("?", [passage(1, "Žižek naïve 日本")]).joined()
     source = LocalSource(FakeEngine(), CHATML)
