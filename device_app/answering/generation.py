@@ -80,7 +80,8 @@ class Generation:
                 if self.check:
                     continue
                 self._text, self._held = self._text + text, self._held + text
-                if not may_become_wrong(self._text, self.marks()):
+                marks = self.marks()
+                if not (marks and may_become_wrong(self._text, marks)):
                     self.has_shown = True
                     yield Wrote(self._held)
                     self._held = ""
