@@ -8,6 +8,7 @@ from functools import cache, partial
 
 from device_app.answering import conclusion
 from device_app.answering.facts import Facts
+from device_app.answering.parsing import Parser
 from device_app.answering.planner import plan
 from device_app.answering.records import Records, SoFar
 from device_app.answering.server import Server
@@ -129,7 +130,7 @@ class Assistant:
         """
         alone = replace(self, public=None, freshness=None)
         search_query = search_query_of(asked, options)
-        fresh, embed = replace(options, fresh=True), self._facts.embedded(asked)
+        fresh, embed = replace(options, fresh=True), self._parser.embedded(asked)
         request = Request(asked, search_query, embed, fresh, origin=origin, decode=decode)
         answers = [event for event in alone._answered(request) if isinstance(event, Answer)]
         if not answers:
@@ -187,7 +188,7 @@ class Assistant:
         hits = self.retriever.search(search_query, options.plan.passages, options.relevance)
         if not hits:
             return 0
-        request = Request(asked, search_query, self._facts.embedded(asked), options)
+        request = Request(asked, search_query, self._parser.embedded(asked), options)
         prompt = self._writer(request).attempt(hits).prompt
         return self.source().missing(prompt, self.tree) if prompt else 0
 
@@ -211,7 +212,11 @@ class Assistant:
 
     @property
     def _facts(self) -> Facts:
-        return Facts(self.retriever, self.conversations, self.bank, self.everyday, self.freshness, self.clock)
+        return Facts(self.retriever, self.bank, self.everyday, self.freshness, self.clock)
+
+    @property
+    def _parser(self) -> Parser:
+        return Parser(self.retriever, self.conversations, self.clock)
 
     @property
     def _records(self) -> Records:
@@ -224,7 +229,7 @@ class Assistant:
 
     def _request(self, question: str, options: Options, conversation: int | None) -> Request:
         has_server = self.public is not None and options.public
-        return self._facts.request(question, options, conversation, has_server=has_server)
+        return self._parser.parse(question, options, conversation, has_server=has_server)
 
     def _at_once(self, request: Request, state: State, action: Action) -> Generator[Found | Wrote, None, Concluded]:
         """Yield an answer without a model: by rule, a kept answer, a quote, or a statement that there is no answer."""
