@@ -25,7 +25,7 @@ from device_app.knowledge.freshness import Freshness
 from device_app.knowledge.retriever import Retriever
 from device_app.question.answer import Answer, Event, Events, Found, LookedUp, Wrote, own_sources
 from device_app.question.options import Options
-from device_app.question.request import Prepared, Request, search_query_of
+from device_app.question.request import Prepared, Request, embedding_of, search_query_of
 from device_app.question.typed import ReadWhileTyping
 from models.engine import Embedder
 from shared import prompt as prompts
@@ -130,7 +130,7 @@ class Assistant:
         """
         alone = replace(self, public=None, freshness=None)
         search_query = search_query_of(asked, options)
-        fresh, embed = replace(options, fresh=True), self._parser.embedded(asked)
+        fresh, embed = replace(options, fresh=True), embedding_of(asked, self.retriever.embedder)
         request = Request(asked, search_query, embed, fresh, origin=origin, decode=decode)
         answers = [event for event in alone._answered(request) if isinstance(event, Answer)]
         if not answers:
@@ -188,7 +188,7 @@ class Assistant:
         hits = self.retriever.search(search_query, options.plan.passages, options.relevance)
         if not hits:
             return 0
-        request = Request(asked, search_query, self._parser.embedded(asked), options)
+        request = Request(asked, search_query, embedding_of(asked, self.retriever.embedder), options)
         prompt = self._writer(request).attempt(hits).prompt
         return self.source().missing(prompt, self.tree) if prompt else 0
 

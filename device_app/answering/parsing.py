@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 
 from device_app.answering.planner import AS_ASKED, NO_FILE
 from device_app.english import given, intents, private, query
@@ -14,11 +13,10 @@ from device_app.knowledge.phone.sources import SOURCES
 from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
 from device_app.question.options import Options
-from device_app.question.request import Request, search_query_of
+from device_app.question.request import Request, embedding_of, search_query_of
 from shared.prompt import Exchange
 from shared.trace import Trace
 from storage.conversations import ConversationStore
-from storage.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +40,9 @@ class Parser:
         local_only = "" if options.send else self._local_only(asked, conversation, has_server=has_server)
         if has_server and model_only and not (local_only or options.send):
             local_only = private.HOLDS_TEXT if given.may_hold_text(question) else self._names_known(asked)
-        first, embed = has_server and self._has_phone(), self.embedded(asked)
+        first, embed = has_server and self._has_phone(), embedding_of(asked, self.retriever.embedder)
         why = local_only, model_only
         return Request(asked, search_query, embed, options, earlier, *why, has_server, first, trace=trace)
-
-    def embedded(self, asked: Query) -> Callable[[], Vectors]:
-        """Return a function that computes the question's embedding on its first call."""
-        return cache(lambda: self.retriever.embedder.embed([asked.text])[0])
 
     def _thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
         """Return the earlier exchanges of a follow-up question, none for other questions, and the search query."""

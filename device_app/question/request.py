@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from device_app.english import discourse, outcomes
@@ -15,6 +16,7 @@ from shared.trace import Trace
 if TYPE_CHECKING:
     from device_app.english.query import Query
     from device_app.question.options import Options
+    from models.engine import Embedder
     from shared.prompt import Exchange
     from storage.qa_entries import Origin
     from storage.vectors import Vectors
@@ -110,6 +112,11 @@ def quotable_subject(asked: Query) -> Query | None:
 def search_query_of(asked: Query, options: Options) -> Query:
     """Return the query for retrieval: the question's subject if the files are to be quoted, else the question."""
     return (options.plan.summaries == "quoted" and quotable_subject(asked)) or asked
+
+
+def embedding_of(asked: Query, embedder: Embedder) -> Callable[[], Vectors]:
+    """Return a function that computes the question's embedding on its first call."""
+    return cache(lambda: embedder.embed([asked.text])[0])
 
 
 @dataclass(frozen=True, slots=True)
