@@ -1,9 +1,8 @@
 """Computed tokens, searches and new requests are charged to the access token's name, whichever message caused them."""
 
-import time
-
 from shared.protocol import messages as m
 from tests.companion import FACTS, Phone, Serve, Slow
+from tests.faults import until
 
 DANUBE = "Through how many countries does the Danube flow?"
 
@@ -28,7 +27,7 @@ def test_a_prompt_is_charged_while_it_is_computed(serve: Serve) -> None:
     served = serve(Slow(0.2), limits={"tokens_per_minute": 20.0})
     phone = Phone(served.url, served.token()).connects()
     first = phone.asks(DANUBE, passages=0)
-    time.sleep(1.0)
+    until(lambda: served.server.sessions.quota("phone").tokens_used > 20)
     phone.says(m.Cancel(first))
     assert refused(phone, phone.asks(DANUBE)) == "limit"
 

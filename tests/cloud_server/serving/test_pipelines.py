@@ -4,7 +4,6 @@ memory.
 
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -13,6 +12,7 @@ from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.early_search import EarlySearch
 from shared.protocol import messages as m
 from tests.companion import FACTS, FewPassages, Phone, Serve, Served
+from tests.faults import until
 from tests.scripted import Scripted
 
 KENYA = "Which mountain of Africa is the second highest?"
@@ -37,13 +37,6 @@ def finished(phone: Phone, request: int) -> m.Finished:
     ended = phone.until_ended(request)
     assert isinstance(ended, m.Finished), ended
     return ended
-
-
-def until(state: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not state():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def idle(served: Served) -> bool:

@@ -61,13 +61,11 @@ def answer(served: Served, phone: Phone, request: int) -> tuple[str, int]:
 
 
 def prefilled(served: Served) -> int:
-    """Return how many tokens are prefilled ahead, once their number no longer grows."""
-    load = served.server.generation.load
-    until(lambda: load.provisional)
-    computed = 0
-    while computed < (computed := load.provisional):
-        time.sleep(0.1)
-    return computed
+    """Return how many tokens are prefilled ahead, once nothing is left to prefill."""
+    load, ahead = served.server.generation.load, served.server.generation._batch.provisional
+    until(lambda: load.provisional and not any(prompts.left for prompts in list(ahead._beginnings.values())))
+    until(lambda: load.provisional == ahead.computed)
+    return ahead.computed
 
 
 ALL = {"relevance": -1.0}
