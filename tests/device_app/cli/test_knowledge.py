@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,9 @@ def test_only_one_process_holds_the_lock_and_who_waits_is_told(paths: Paths) -> 
     other = threading.Thread(target=enter)
     with alone(paths.add_lock, lambda: messages.append("not said")):
         other.start()
-        assert not entered.wait(0.5)
+        while not messages:
+            time.sleep(0.01)
+        assert not entered.is_set()
     other.join()
     assert entered.is_set()
     assert messages == ["waiting"]

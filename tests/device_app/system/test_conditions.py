@@ -153,6 +153,7 @@ def phone(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Sensors
     ],
 )
 def test_what_a_phone_tells(said: str, expected: Conditions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions, "_TERMUX_S", 60.0)
     monkeypatch.setattr(psutil, "sensors_temperatures", absent, raising=False)
     sensors = phone(tmp_path, monkeypatch, f"printf '{said}'")
     assert replace(sensors.read(), load_per_core=None) == expected
@@ -180,11 +181,12 @@ def test_a_phone_that_does_not_answer_is_not_waited_for_and_nothing_of_it_is_lef
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conditions, "_TERMUX_S", 0.2)
-    child = tmp_path / "child"
-    sensors = phone(tmp_path, monkeypatch, f"sleep 600 &\necho $! > {child}\nwait")
+    child = ["sleep", f"600.{os.getpid()}"]
+    sensors = phone(tmp_path, monkeypatch, f"{' '.join(child)} &\nwait")
     now = sensors.read()
     assert (now.on_mains, now.battery_percent, now.battery_temperature_c) == (None, None, None)
-    assert ended(int(child.read_text()))
+    while any(process.info["cmdline"] == child for process in psutil.process_iter(["cmdline"])):
+        time.sleep(0.01)
 
 
 def test_a_program_that_ends_meanwhile_leaves_no_command_behind(
@@ -243,6 +245,8 @@ def test_a_slow_sensor_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
 
     latest = Latest(look)
     latest.begin()
+    while not asked:
+        time.sleep(0.01)
     assert (latest(), latest()) == (Conditions(), Conditions())
     assert len(asked) == 1, "the phone's command is not started twice"
     gate.set()
