@@ -59,7 +59,7 @@ def test_a_command_that_timed_out_is_not_waited_for_again_soon(phone: Phone, mon
     said = [termux.call("termux-wake-lock").problem for _ in range(3)]
     assert "did not answer within 0.2 seconds" in said[0]
     assert said == said[:1] * 3
-    assert len(phone.calls()) == 1
+    assert len(phone.calls()) <= 1  # none if it was ended before it noted its call
     monkeypatch.setattr(termux, "SECONDS", 60.0)
     assert termux.call("termux-volume").is_answer  # others are asked
     monkeypatch.setattr(termux, "SILENT_S", 0.0)  # later
