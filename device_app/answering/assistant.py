@@ -1,53 +1,47 @@
-"""Answers questions: `Assistant.ask`. `Facts` gathers what this device knows; then the planner decides each step."""
+"""Answers questions: `Assistant.ask`. `Facts` gathers what this device knows; then the planner decides each step.
+
+What only a model's answer needs is imported late: kept answers, and those of rules, are given without it.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from device_app.answering import conclusion
 from device_app.answering.facts import Facts
 from device_app.answering.parsing import Parser
 from device_app.answering.planner import plan
 from device_app.answering.records import Records, SoFar
-from device_app.answering.server import Server
-from device_app.answering.state import Action, Concluded, Connection, Fact, Kept, State
-from device_app.answering.writer import Writer
-from device_app.cache.answers.bank import Considered, QABank
+from device_app.answering.state import GENERATED, Action, Concluded, Connection, Explanation, Kept, State
 from device_app.cache.answers.wrong import is_wrong, unanswered
-from device_app.cache.states.tree import QKVTree
-from device_app.companion.dispatch.public import PublicQuestions
-from device_app.english.query import Query
-from device_app.everyday.rule import Everyday, local_now
-from device_app.inference.local import LocalSource
-from device_app.knowledge.freshness import Freshness
-from device_app.knowledge.retriever import Retriever
+from device_app.everyday.rule import local_now
 from device_app.question.answer import Answer, Event, Events, Found, LookedUp, Wrote, own_sources
-from device_app.question.options import Options
 from device_app.question.request import Prepared, Request, embedding_of, search_query_of
-from device_app.question.typed import ReadWhileTyping
-from models.engine import Embedder
 from shared import prompt as prompts
-from shared.prompt import Prompt
-from shared.trace import Trace
-from shared.types import Hit, StoredPassage
-from storage.conversations import ConversationStore, Turn
-from storage.qa_entries import Origin
 
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A forecast of how a question would be answered, made without the network.
-
-    `step` is the planner's next step; `otherwise` is its next step if no kept answer could be served. A step is a
-    `Fact` if that fact has to be looked up first, and looking it up needs the network.
-    """
-
-    request: Request
-    state: State
-    step: Action | Fact
-    otherwise: Action | Fact
+if TYPE_CHECKING:
+    from device_app.answering.writer import Marks, Writer
+    from device_app.cache.answers.bank import Considered, QABank
+    from device_app.cache.states.tree import QKVTree
+    from device_app.companion.dispatch.public import PublicQuestions
+    from device_app.english.query import Query
+    from device_app.everyday.rule import Everyday
+    from device_app.inference.local import LocalSource
+    from device_app.knowledge.freshness import Freshness
+    from device_app.knowledge.retriever import Retriever
+    from device_app.question.options import Options
+    from device_app.question.typed import ReadWhileTyping
+    from models.engine import Embedder
+    from shared.prompt import Prompt
+    from shared.trace import Trace
+    from shared.types import Hit, StoredPassage
+    from storage.conversations import ConversationStore, Turn
+    from storage.qa_entries import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,37 +84,41 @@ class Assistant:
         """Gather what this device knows; then carry out the planner's actions one by one, recording each result in the
         state, until the plan ends.
         """
-        with closing(Server(self.public, request, self.tree, self.embedder)) as server:
-            writer = self._writer(request, server)
-            joint = server.begin_joint(writer.model) if request.begins_jointly else None
+        marks: Marks = cache(lambda: self.bank.marks(request.query, request.vector))
+        writer = cache(partial(self._writer, request, marks))
+        try:
+            joint = writer().server.begin_joint(writer().model) if request.begins_jointly else None
             state = self._facts.gathered(request, joint)
             while True:
                 match plan(request, state):
                     case "joint request":
-                        state = replace(state, joint=server.begin_joint(writer.model))
+                        state = replace(state, joint=writer().server.begin_joint(writer().model))
                     case "connection":
-                        state = replace(state, connection=server.connect())
+                        state = replace(state, connection=writer().server.connect())
                     case "cost":
                         yield Found(state.hits[: request.options.plan.passages])
-                        state = replace(state, costed=writer.costed(state))
+                        state = replace(state, costed=writer().costed(state))
                     case Action("fetch then generate") if state.fetched is None:
                         own = state.costed.attempt.hits if state.costed else ()
-                        fetched = server.fetch(own, partial(writer.compute_ahead, state))
+                        fetched = writer().server.fetch(own, partial(writer().compute_ahead, state))
                         yield from fetched.rounds
                         state = replace(state, fetched=fetched)
                     case Action("answer by rule" | "serve kept" | "quote" | "nothing" | "decline") as action:
                         state = replace(state, concluded=(yield from self._at_once(request, state, action)))
                     case Action("generate" | "fetch then generate" | "together" | "write without files") as action:
-                        state = replace(state, concluded=(yield from writer.written(state, action)))
+                        state = replace(state, concluded=(yield from writer().written(state, action)))
                     case Action("race") as action:
-                        state = state.after((yield from writer.raced(state, action)))
+                        state = state.after((yield from writer().raced(state, action)))
                     case Action("prefill"):
-                        writer.prefill(state)
-                        self.bank.wait(request.query, request.vector, writer.fingerprint(), request.origin)
+                        writer().prefill(state)
+                        self.bank.wait(request.query, request.vector, writer().fingerprint(), request.origin)
                         return
                     case _:
-                        yield from self._ended(request, state, writer)
+                        yield from self._ended(request, state, writer, marks)
                         return
+        finally:
+            if writer.cache_info().currsize:  # it was made
+                writer().server.close()
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Prepared | None:
         """Prepare the answer to a predicted question as `ask` would, without a conversation or a server.
@@ -222,9 +220,14 @@ class Assistant:
     def _records(self) -> Records:
         return Records(self.conversations, self.bank)
 
-    def _writer(self, request: Request, server: Server | None = None) -> Writer:
-        server = server or Server(self.public, request, self.tree, self.embedder)
-        marks = cache(lambda: self.bank.marks(request.query, request.vector))
+    def _writer(self, request: Request, marks: Marks = tuple) -> Writer:
+        """Return the writer of the answer; `marks` looks up the marks of wrong answers, without which none is
+        written.
+        """
+        from device_app.answering.server import Server
+        from device_app.answering.writer import Writer
+
+        server = Server(self.public, request, self.tree, self.embedder)
         return Writer(request, self.source, self.tree, self.embedder, server, marks)
 
     def _request(self, question: str, options: Options, conversation: int | None) -> Request:
@@ -247,22 +250,23 @@ class Assistant:
         yield Found(answer.hits)
         return Concluded(action, answer)
 
-    def _ended(self, request: Request, state: State, writer: Writer) -> Events:
+    def _ended(self, request: Request, state: State, writer: Callable[[], Writer], marks: Marks) -> Events:
         """Yield the answer, then update the learned estimates, and keep the answer if it may be served again."""
         assert state.concluded
         concluded, answer, kept = state.concluded, state.concluded.answer, state.kept and state.kept.serving
         is_new = not (kept or answer.abstained or answer.origin == "rule")  # none of the others is marked
-        if is_new and is_wrong(answer.text, answer.written_by, writer.marks()):
+        if is_new and is_wrong(answer.text, answer.written_by, marks()):
             answer = unanswered(answer)
         yield conclusion.in_english(request.query.text, answer)
         if kept:
             self.bank.served(kept, request.query, request.vector, request.trace.elapsed_ms())
             return
-        writer.settle(concluded)
+        if concluded.action.kind in GENERATED:
+            writer().settle(concluded)
         is_plain = request.search_query == request.query and concluded.action.kind not in ("together", "quote")
         is_told = answer.found and not (answer.guess and state.hits)  # a guess says nothing about the files
         if is_plain and is_told and state.retrieved:
-            self._records.keep(request, answer, state.retrieved.newest, writer.fingerprint())
+            self._records.keep(request, answer, state.retrieved.newest, writer().fingerprint())
 
     def _recorded(self, turn: Turn, request: Request, events: Events) -> Events:
         """Yield the events; always store the text written, and the data that left the device, in the history.

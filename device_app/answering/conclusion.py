@@ -1,19 +1,13 @@
 """Builds the finished answer for each outcome of a question, and adds its evidence."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from device_app.answering.checking import Check, Written
-from device_app.answering.quoting import Quoted
-from device_app.answering.state import Action
-from device_app.cache.answers.bank import Considered
 from device_app.english import private
-from device_app.english.answer_kinds import misfits
 from device_app.english.languages import other_language
-from device_app.everyday.rule import Ruled
-from device_app.knowledge import evidence
-from device_app.knowledge.proof import Subject, asks_whether, decision
 from device_app.question.abstention import nearest, not_told
 from device_app.question.answer import (
     NOT_FOLLOWED,
@@ -28,13 +22,21 @@ from device_app.question.answer import (
     unsupported,
 )
 from device_app.question.evidence import Carried
-from device_app.question.request import Request
-from models.engine import Embedder, EngineInfo
 from shared.errors import NothingWritten
 from shared.printable import visible
 from shared.prompt import is_not_found
-from shared.trace import Trace
-from shared.types import Hit, StoredPassage
+from shared.types import Hit
+
+if TYPE_CHECKING:
+    from device_app.answering.checking import Check, Written
+    from device_app.answering.quoting import Quoted
+    from device_app.answering.state import Action
+    from device_app.cache.answers.bank import Considered
+    from device_app.everyday.rule import Ruled
+    from device_app.question.request import Request
+    from models.engine import Embedder, EngineInfo
+    from shared.trace import Trace
+    from shared.types import StoredPassage
 
 A_SERVER_WRITES: Final = "A companion server can write the text, too (jackdaw status: whether one is connected)."
 NOT_ENGLISH: Final = (
@@ -159,6 +161,10 @@ def written(
     if nothing has checked them, and a passage that allows or forbids what is asked must not say the opposite. An answer
     of another kind than asked for is a guess. Raises NothingWritten.
     """
+    from device_app.english.answer_kinds import misfits  # only texts of models are checked, and it takes long
+    from device_app.knowledge import evidence
+    from device_app.knowledge.proof import Subject, asks_whether, decision
+
     said, hits, trace = text.text, text.hits, request.trace
     if not visible(said):
         raise NothingWritten

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from device_app.answering import quoting
-from device_app.answering.generation import MOST_ATTEMPTS
+from device_app.answering.sources.source import MOST_ATTEMPTS
 from device_app.answering.state import Joint, Kept, Retrieved, State
 from device_app.cache.answers.bank import Considered, QABank, scope
 from device_app.cache.answers.wrong import is_wrong
@@ -105,6 +104,8 @@ class Facts:
 
         Also return the question's words that the files lack and, with `quotes`, sentences quoted from the passages.
         """
+        from device_app.answering import quoting  # its imports take long, and kept answers do without
+
         options = request.options
         newest, hits = self._nearest(request)
         passages = [hit.passage for hit in hits]

@@ -19,9 +19,6 @@ from shared.prompt import Prompt, is_not_found
 from shared.trace import Trace
 from storage.wrong_answers import Mark
 
-MOST_ATTEMPTS = 2
-"""The most passages that are read one after the other by a model that reads one at a time."""
-
 
 @dataclass(slots=True)
 class Generation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from device_app.answering.quoting import Quoted
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from device_app.companion.dispatch.aggregating import Choice
     from device_app.everyday.rule import Ruled
     from device_app.question.answer import Answer, LookedUp
+    from device_app.question.request import Request
     from shared.prompt import Prompt
     from shared.types import Hit
 
@@ -35,6 +36,9 @@ Kind = Literal[
     "nothing",
     "end",
 ]
+
+GENERATED: Final = ("generate", "fetch then generate", "together", "write without files")
+"""The actions whose answer a model on this device writes, alone or jointly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +168,17 @@ class State:
     def hits(self) -> Sequence[Hit]:
         """The passages nearest to the question, the best first."""
         return self.retrieved.hits if self.retrieved else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A forecast of how a question would be answered, made without the network.
+
+    `step` is the planner's next step; `otherwise` is its next step if no kept answer could be served. A step is a
+    `Fact` if that fact has to be looked up first, and looking it up needs the network.
+    """
+
+    request: Request
+    state: State
+    step: Action | Fact
+    otherwise: Action | Fact

@@ -7,12 +7,12 @@ from functools import partial
 
 from device_app.answering import conclusion
 from device_app.answering.checking import Check
-from device_app.answering.generation import MOST_ATTEMPTS, Generation
+from device_app.answering.generation import Generation
 from device_app.answering.server import Server, arranged
 from device_app.answering.sources.joint import Joint
 from device_app.answering.sources.own import Fetched, Own, Weighing
 from device_app.answering.sources.raced import Raced
-from device_app.answering.sources.source import TokenSource
+from device_app.answering.sources.source import MOST_ATTEMPTS, TokenSource
 from device_app.answering.state import Action, Attempt, Concluded, Connection, Costed, State
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
@@ -26,6 +26,9 @@ from shared.prompt import Exchange, Prompt
 from shared.public import hit as public_hit
 from shared.types import Hit
 from storage.wrong_answers import Mark
+
+Marks = Callable[[], Sequence[Mark]]
+"""Looks up the marks of wrong answers to a question."""
 
 Writes = Generator[Found | LookedUp | Wrote, None, Concluded]
 
@@ -42,7 +45,7 @@ class Writer:
     tree: QKVTree
     embedder: Embedder
     server: Server
-    marks: Callable[[], Sequence[Mark]]
+    marks: Marks
     _loaded: LocalSource | None = None
 
     @property
@@ -193,8 +196,7 @@ class Writer:
     def settle(self, concluded: Concluded) -> None:
         """Keep the attention states of the last prompt, and update the estimates from how long the answer took."""
         self.keep(concluded.prompt)
-        if concluded.action.kind in ("generate", "fetch then generate", "together", "write without files"):
-            self.server.learn(concluded.answer)
+        self.server.learn(concluded.answer)
 
     def keep(self, prompt: Prompt | None) -> None:
         """Keep the attention states of the last prompt.

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from device_app.answering.generation import MOST_ATTEMPTS
+from device_app.answering.sources.source import MOST_ATTEMPTS
 from device_app.inference.local import LocalSource
 from device_app.question.abstention import relevance
 from device_app.settings import Answer

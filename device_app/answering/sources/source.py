@@ -1,7 +1,7 @@
 """The interface of an answer's sources: this device alone, with fetched passages, with a server, or a race."""
 
 from collections.abc import Generator, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from device_app.answering.state import Action, Attempt
 from device_app.inference.sureness import Sureness
@@ -10,6 +10,10 @@ from shared.ending import Piece
 from shared.types import Hit
 
 Pieces = Generator[Piece, None, None]
+
+
+MOST_ATTEMPTS: Final = 2
+"""The most passages that are read one after the other by a model that reads one at a time."""
 
 
 class TokenSource(Protocol):

@@ -144,6 +144,25 @@ def test_answers_without_a_server_import_no_connection() -> None:
     assert out == "False\n", err
 
 
+LATE = (
+    "device_app.answering.checking", "device_app.answering.generation", "device_app.answering.quoting",
+    "device_app.answering.server", "device_app.answering.writer", "device_app.companion.dispatch",
+    "device_app.companion.joint", "device_app.inference.local", "models.speculative.decoding", "shared.aggregation",
+)  # fmt: skip
+"""What only other answers need than kept ones."""
+
+
+def test_what_kept_answers_do_without_is_imported_late() -> None:
+    code = (
+        "import sys, device_app.answering.assistant, device_app.answering.early, device_app.cache.answers.bank, "
+        "device_app.cache.states.tree, device_app.cli.ask, device_app.device, device_app.everyday.rules; "
+        f"print(*sorted({set(LATE)!r} & set(sys.modules)))"
+    )
+    process = start(code)
+    out, err = process.communicate(timeout=60)
+    assert out == "\n", err
+
+
 def test_version_is_the_distributions(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "version", lambda name: {"jackdaw": "9.8.7"}[name])
     assert jackdaw("--version").out == "jackdaw 9.8.7\n"
