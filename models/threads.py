@@ -20,13 +20,22 @@ def threads(setting: int) -> int:
 
     Each step of a model waits for the slowest thread: a thread on a small core of a phone slows all others.
     """
-    import psutil
-
     if setting:
         return setting
     usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     big = len(big_cores(usable))
-    return max(1, min(psutil.cpu_count(logical=False) or big, big))
+    return max(1, min(physical_cores() or big, big))
+
+
+def physical_cores(folder: Path = _CORES) -> int:
+    """Return the number of physical cores of this machine; 0 if the system does not state it."""
+    for name in ("core_cpus_list", "thread_siblings_list"):
+        with suppress(OSError, ValueError):
+            if cores := {file.read_text("ascii") for file in folder.glob(f"cpu[0-9]*/topology/{name}")}:
+                return len(cores)
+    import psutil  # only where Linux does not state it: the import takes long
+
+    return psutil.cpu_count(logical=False) or 0
 
 
 def big_cores(usable: Collection[int], folder: Path = _CORES) -> Collection[int]:

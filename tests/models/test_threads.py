@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models import threads as module
-from models.threads import big_cores, threads
+from models.threads import big_cores, physical_cores, threads
 
 PIXEL = [250] * 4 + [760] * 3 + [1024]
 CAPACITIES = {"a phone's": (PIXEL, [4, 5, 6, 7]), "alike": ([1024] * 4, [0, 1, 2, 3]), "one core": ([1024], [0])}
@@ -54,10 +54,29 @@ def test_where_the_system_says_nothing_all_count(said: str | None, tmp_path: Pat
     assert set(big_cores({0, 1}, tmp_path)) == {0, 1}
 
 
+@pytest.mark.parametrize("name", ["core_cpus_list", "thread_siblings_list"])
+def test_a_physical_core_counts_once(name: str, tmp_path: Path) -> None:
+    for core, alike in enumerate(["0,4", "1,5", "2", "3", "0,4", "1,5"]):
+        file = tmp_path / f"cpu{core}" / "topology" / name
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{alike}\n")
+    assert physical_cores(tmp_path) == 4
+
+
+def test_where_linux_states_no_cores_psutil_counts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int | None] = [6, None]
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical: counts.pop(0))
+    assert [physical_cores(tmp_path), physical_cores(tmp_path)] == [6, 0]
+
+
+def test_on_this_machine_both_count_the_same() -> None:
+    assert physical_cores() == (psutil.cpu_count(logical=False) or 0)
+
+
 def test_threads_are_never_more_than_big_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cores(tmp_path, "cpu_capacity", PIXEL)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
-    monkeypatch.setattr(psutil, "cpu_count", lambda logical: 8)
+    monkeypatch.setattr(module, "physical_cores", lambda: 8)
     monkeypatch.setattr(module, "big_cores", lambda usable: big_cores(usable, tmp_path))
     assert (threads(0), threads(3)) == (4, 3)
 
