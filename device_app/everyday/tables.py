@@ -14,13 +14,12 @@ from device_app.english.table_senses import BOOLEANS, FORMS, is_known
 from device_app.english.terms import plain
 from device_app.everyday.rule import Asked, Ruled
 from device_app.everyday.table_alignment import Alignment
-from device_app.everyday.table_answer import result
 from device_app.everyday.table_reading import Reading, alignments, read
-from device_app.everyday.table_wording import Result
 from storage.table_parts import Table
 from storage.tables import TableStore
 
 if TYPE_CHECKING:
+    from device_app.everyday.table_wording import Result
     from storage.knowledge import KnowledgeStore
 
 _MOST_LINES: Final = 3
@@ -63,7 +62,7 @@ class Tables:
             question, spelling = spelt
             readings = read(alignments(question, tables, store.cells([*key(question), *BOOLEANS]), today), today)
         for equal in readings:
-            results = {answer.text: answer for reading in equal if (answer := result(store, reading)).text}
+            results = _results(store, equal)
             answers = [answer for answer in results.values() if answer.fits]
             # That no row fits is an answer to a question for a figure alone.
             is_last = equal is readings[-1]
@@ -91,6 +90,13 @@ class Tables:
         sources = [passages[identity] for identity in ids if identity in passages]
         files = self.store.files_of_documents([table.documents[0] for table in tables])
         return Ruled("\n\n".join([text, *notes]), understood, items, sources, files)
+
+
+def _results(store: TableStore, readings: Sequence[Reading]) -> dict[str, Result]:
+    """Return the answers to the question as it can be read, by their text."""
+    from device_app.everyday.table_answer import result  # its imports take long, and few questions are for it
+
+    return {answer.text: answer for reading in readings if (answer := result(store, reading)).text}
 
 
 def _is_joined(question: str, reading: Reading) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from device_app.english import talk
@@ -63,7 +62,7 @@ REPLIES: Final[Mapping[str, str]] = {
         "`jackdaw models` lists the language models, marks the one in use, and names larger ones: "
         "`jackdaw models use NAME`. Answers like this one need no model."
     ),
-    "version": f"This is Jackdaw {version('jackdaw')}. `jackdaw --version` says so too.",
+    "version": "",
     "forget": (
         "To make me forget a file or folder: `jackdaw knowledge remove PATH`; conversations: `jackdaw history delete`. "
         "Your own files stay as they are."
@@ -111,6 +110,10 @@ class Talk:
         if asked.query.is_limited or not (topic := talk.topic(asked.text)):
             return None
         parts = [REPLIES[topic]]
+        if topic == "version":
+            from importlib.metadata import version  # only this reply needs it, and its import takes long
+
+            parts.append(f"This is Jackdaw {version('jackdaw')}. `jackdaw --version` says so too.")
         items: list[Item] = []
         if topic == "how many files":
             items = [CountItem(kind, count) for kind, count in self.store.kinds().items()]
