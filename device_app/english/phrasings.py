@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
 from device_app.english.politeness import bare
-from device_app.english.slots import Vocabulary
+from device_app.english.slots import VOCABULARIES, Vocabulary
 from device_app.english.stop_words import STOP_WORDS
 from device_app.english.windows import window_in
 
@@ -201,7 +200,7 @@ def shown(form: str) -> str:
 @cache
 def table() -> tuple[Form, ...]:
     """Return the forms of the table, each plain question first."""
-    text = (files("device_app.english") / "vocabularies" / "phrasings.txt").read_text(encoding="utf-8")
+    text = (VOCABULARIES / "phrasings.txt").read_text(encoding="utf-8")
     return tuple(_forms(text.splitlines()))
 
 

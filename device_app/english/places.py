@@ -6,11 +6,16 @@ Pure data.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
+
+import tzdata
 
 from device_app.english.terms import plain
+
+_TZDATA: Final = Path(tzdata.__file__).parent
+"""The folder of the time zone database. Its files are read directly: `available_timezones` opens each zone's file."""
 
 _ZONES: Final = """
     America/New_York: washington, washington dc, boston, miami, philadelphia, atlanta, new york city, nyc
@@ -55,7 +60,9 @@ def zone(name: str) -> ZoneInfo | None:
 
 @cache
 def _by_name() -> dict[str, str]:
-    by_name = {_city(key): key for key in sorted(available_timezones(), key=_preferred) if "/" in key}
+    by_name = {
+        _city(key): key for key in sorted((_TZDATA / "zones").read_text("ascii").split(), key=_preferred) if "/" in key
+    }
     by_name |= {code.lower(): code for code in ("UTC",)}
     by_name |= _countries()
     for line in _ZONES.strip().splitlines():
@@ -84,7 +91,7 @@ def _city(key: str) -> str:
 
 def _countries() -> dict[str, str]:
     """Return the countries with a single time zone, by name."""
-    folder = files("tzdata") / "zoneinfo"
+    folder = _TZDATA / "zoneinfo"
     names = dict(_rows((folder / "iso3166.tab").read_text(encoding="utf-8")))
     zones: dict[str, list[str]] = {}
     for row in _rows((folder / "zone.tab").read_text(encoding="utf-8")):

@@ -13,11 +13,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
+from pathlib import Path
 from typing import Final, Self
 
 from device_app.english.politeness import bare
 from device_app.english.spelling import nearest
+
+VOCABULARIES: Final = Path(__file__).with_name("vocabularies")
+"""The folder of the files of words."""
 
 _TOKEN: Final = re.compile(r"[^\W\d_]\.(?=\s|$)|[^\W_]+(?:['.@&/+-][^\W_]+)*")
 _IS: Final = re.compile(
@@ -49,7 +52,7 @@ class Vocabulary:
         """Read a vocabulary from files; if several files contain a word, the last one determines its kind."""
         kinds: dict[str, str] = {}
         for name in names:
-            text = (files("device_app.english") / "vocabularies" / f"{name}.txt").read_text(encoding="utf-8")
+            text = (VOCABULARIES / f"{name}.txt").read_text(encoding="utf-8")
             lines = (line for line in text.replace("\n ", " ").splitlines() if line and not line.startswith("#"))
             for kind, _, words in (line.partition(": ") for line in lines):
                 kinds |= {" ".join(word.split()): kind for word in words.split(",") if word.strip()}
