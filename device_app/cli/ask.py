@@ -14,6 +14,7 @@ from device_app.commands.turns import advice, asked, last, was_model_only
 from device_app.presentation import ORIGINS, drawn_from, place_in
 from device_app.question.abstention import NEAREST
 from device_app.question.answer import GUESS, MODEL_ONLY, NEAREST_SENTENCE, QUOTED, UNDERSTOOD, UNSUPPORTED, fell_short
+from device_app.question.options import AGREE
 from device_app.system.activity import Activity
 from device_app.system.awake import awake
 from shared.cli.frame import Command
@@ -230,8 +231,6 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
 
 def _print_support(answer: "Answer", *, sources: bool) -> None:
     """Print what supports the answer: its citation, the evidence and the sources, followed by the timing."""
-    from device_app.companion.dispatch.aggregating import AGREE
-
     carried = answer.evidence
     click.echo((" …" if answer.cut else "") + (f" [{carried.source}]" if carried and sources else ""))
     out = console()

@@ -15,7 +15,6 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from device_app.english import dates, words
-from device_app.english.permission import asks_permission, permission
 from device_app.english.query import Query
 from device_app.english.units import SPEAKER, Unit, units
 from device_app.question.evidence import Evidence
@@ -101,6 +100,8 @@ class Subject:
 
         Of a question for a permission alone; False if the sentences about the subject differ.
         """
+        from device_app.english.permission import asks_permission, permission  # few answers say yes or no
+
         decided = decision(answer)
         if not decided or not asks_permission(self.asked.text):
             return False

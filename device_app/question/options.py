@@ -15,6 +15,9 @@ Reach = Literal["asked", "question", "fitting"]
 The option `--together` overrides it.
 """
 
+AGREE: Final = "link.together = fitting"
+"""The setting by which a person agrees that drafts of joint answers leave the device."""
+
 Aggregation = Literal["auto", "both", "device", "server", "scheduled"]
 """The values of the setting `link.aggregation`: which side decides the tokens of a
 joint answer (DRAGON's Algorithm 1).

@@ -12,7 +12,6 @@ from device_app.answering.planner import OWN, UNASKED
 from device_app.answering.sources.own import FULL
 from device_app.answering.state import Action
 from device_app.companion.dispatch import aggregating
-from device_app.companion.dispatch.aggregating import AGREE
 from device_app.companion.dispatch.cost import ServerPrice
 from device_app.companion.dispatch.memory import Memory
 from device_app.english.private import OWN_ALONE
@@ -20,7 +19,7 @@ from device_app.english.query import parse
 from device_app.inference.local import LocalSource
 from device_app.knowledge.retriever import Retriever
 from device_app.question.answer import Answer, Found, Wrote
-from device_app.question.options import SHORT_ANSWER, Plan
+from device_app.question.options import AGREE, SHORT_ANSWER, Plan
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.errors import StoreError

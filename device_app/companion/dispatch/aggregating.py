@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from device_app.companion.dispatch.aggregation_choice import AggregationChoice
+from device_app.question.options import AGREE
 from shared.aggregation.scheduler import Figures, Lead
 
 Plan = Literal["alone", "fetch", "together"]
 
 WORTH: Final = 0.9
 """A joint answer must take at most this fraction of the time of fetching, since its drafts may reveal the files."""
-
-
-AGREE: Final = "link.together = fitting"
-"""The setting by which a person agrees that drafts of joint answers leave the device."""
 
 
 @dataclass(frozen=True, slots=True)
