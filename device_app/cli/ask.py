@@ -5,7 +5,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.text import Text
 
 from device_app.cli import spoken
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
@@ -231,8 +230,11 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
 
 def _print_support(answer: "Answer", *, sources: bool) -> None:
     """Print what supports the answer: its citation, the evidence and the sources, followed by the timing."""
-    carried = answer.evidence
-    click.echo((" …" if answer.cut else "") + (f" [{carried.source}]" if carried and sources else ""))
+    click.echo((" …" if answer.cut else "") + (f" [{answer.evidence.source}]" if answer.evidence and sources else ""))
+    if not (sources or answer.understood or answer.model_only):
+        return  # before Rich is imported
+    from rich.text import Text
+
     out = console()
     _print_label(out, answer)
     if not sources:
@@ -252,8 +254,7 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
     if answer.guess:
         out.print(f"\n{GUESS} {safe_line(answer.guess)}", style="dim")
     timing = answer.trace.as_json()
-    first = timing["ttft_ms"]
-    spent = f"first token {first:.0f} ms · {timing['total_ms']:.0f} ms"
+    spent = f"first token {timing['ttft_ms']:.0f} ms · {timing['total_ms']:.0f} ms"
     if answer.matched:
         asked = f"“{safe_line(answer.matched.question)}” ({answer.matched.similarity:.2f})"
         out.print(f"\n{ORIGINS['qa_bank'].line} · {asked} · {age(answer.matched.answered_at)} · {spent}", style="dim")
@@ -262,9 +263,8 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
         left = f" · {answer.egress.bytes:,} bytes left this device" if answer.egress.bytes else ""
         by = [origin, safe_line(answer.model), f"{spent}{left}"]
         out.print(f"\n{' · '.join(filter(None, by))}", style="dim")
-        for reason in answer.decided:
-            if AGREE in reason:
-                out.print(safe_line(reason), style="dim")
+        for reason in [each for each in answer.decided if AGREE in each]:
+            out.print(safe_line(reason), style="dim")
         for reason in fell_short(answer.decided):
             out.print(safe_line(reason), style="yellow")
 
