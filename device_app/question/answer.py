@@ -8,8 +8,6 @@ from device_app.question.abstention import not_told
 from device_app.question.evidence import Evidence, Support
 from device_app.question.files import Stale
 from shared.printable import counted, safe_line
-from shared.protocol.messages import PublicPassage
-from shared.public import hit as public_hit
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 
@@ -273,6 +271,9 @@ def unsupported(answer: Answer, hits: Sequence[Hit]) -> Answer:
 
 
 def _public(source: Mapping[str, Any]) -> Hit:
+    from shared.protocol.messages import PublicPassage  # only answers with a server's passages need it
+    from shared.public import hit as public_hit
+
     public = {name: source[name] for name in ("id", "title", "path", "text", "similarity", "score")}
     return public_hit(PublicPassage(**public))
 

@@ -1,10 +1,13 @@
 """The options of one question."""
 
-from dataclasses import dataclass
-from typing import Final, Literal, TypedDict
+from __future__ import annotations
 
-from models.sampling import SamplingSettings
-from shared.protocol.messages import ChosenPipeline
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from models.sampling import SamplingSettings
+    from shared.protocol.messages import ChosenPipeline
 
 Arrangement = Literal["prompt", "rows", "cheapest"]
 """How passages are arranged: all in one prompt, each in a row (engine sequence) of its own, or whichever is cheaper."""

@@ -38,14 +38,14 @@ def listen(title: str) -> str:
 
 def read_aloud(text: str) -> None:
     """Let the phone read a text aloud, and wait until it has finished. Raises PhoneSilent."""
+    said, path = speakable(text), termux.find(SPEAK)
+    if not said or path is None:
+        return
     import subprocess
 
     from device_app.system.commands import MOST_GIVEN, output  # here, as few answers are spoken
 
-    words = speakable(text).encode()[:MOST_GIVEN].decode(errors="ignore").encode()
-    path = termux.find(SPEAK)
-    if not words or path is None:
-        return
+    words = said.encode()[:MOST_GIVEN].decode(errors="ignore").encode()
     try:
         output((path,), _SPEAK_S + len(words) / _CHARACTERS_A_SECOND, given=words)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:

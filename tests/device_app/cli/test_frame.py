@@ -151,7 +151,7 @@ LATE = (
     "device_app.everyday.agenda_answer", "device_app.everyday.agenda_notices", "device_app.everyday.agenda_wording",
     "device_app.everyday.table_answer", "device_app.everyday.table_figures", "device_app.everyday.table_wording",
     "device_app.inference.local", "importlib.metadata", "importlib.resources.readers", "models.speculative.decoding",
-    "psutil", "shared.aggregation",
+    "psutil", "rich", "shared.aggregation", "shared.protocol.messages",
 )  # fmt: skip
 """What only other answers need than kept ones."""
 
