@@ -21,6 +21,9 @@ COLOURS = {
 }
 """The colours of each theme: background, surface, primary and quiet."""
 
+_AGAIN_S = 0.5
+"""The seconds until a signal that has not ended the program ends it again."""
+
 
 @dataclass(slots=True)
 class Opening:
@@ -35,15 +38,21 @@ def opening(theme: str) -> Iterator[Opening]:
     """Show the opening screen in this context, and restore the terminal at its end, even after an error."""
     coloured = os.environ.get("COLORTERM") in ("truecolor", "24bit") and "NO_COLOR" not in os.environ
     shown = Opening(termios.tcgetattr(0))
-    handlers = [
-        (number, signal.signal(number, lambda number, _: sys.exit(128 + number)))
-        for number in (signal.SIGTERM, signal.SIGHUP)
-    ]
+
+    def end(number: int, _: object) -> None:
+        # Imports run destructors and callbacks, in which Python ignores an exit: so another one follows, until it ends.
+        signal.signal(signal.SIGALRM, lambda *_: end(number, None))
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+        sys.exit(128 + number)
+
+    handlers = [(number, signal.signal(number, end)) for number in (signal.SIGTERM, signal.SIGHUP)]
+    handlers.append((signal.SIGALRM, signal.getsignal(signal.SIGALRM)))
     try:
         termios.tcsetattr(0, termios.TCSANOW, _unseen(shown.found))
         _write(ALTERNATE + frame(*shutil.get_terminal_size(), COLOURS[theme] if coloured else ()))
         yield shown
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         with suppress(OSError, termios.error):  # a closed terminal needs no restoring
             if not shown.taken:
                 _write(NORMAL)

@@ -162,7 +162,7 @@ def test_a_full_context_ends_drafting_not_the_answer() -> None:
     prompt = asked(REPEATS).joined()
     room = LocalSource(FakeEngine(), CHATML).count(prompt)
     for most in range(1, 30):
-        engine = FakeEngine(context=room + most - 1)
+        engine = FakeEngine(context=room + most)
         tokens, _ = written(engine, Drafting("auto", costs=CHEAP), prompt, SamplingSettings(), most)
         assert bytes(tokens).decode() == REPEATS[:most]
 
