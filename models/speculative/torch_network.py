@@ -55,7 +55,6 @@ class TorchNetwork:
         """Return states of no tokens."""
         return TorchHeld(self.shape, self._device)
 
-    @torch.inference_mode()
     def step(
         self,
         held: TorchHeld,
@@ -70,13 +69,14 @@ class TorchNetwork:
         if visible is None:
             visible = np.tri(count, held.length + count, held.length, dtype=np.bool_)
         given = (features, embeddings, np.asarray(positions, np.float32), np.where(visible, 0, -np.inf))
-        before, own, places, unread = (
-            torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self._device) for array in given
-        )
-        hidden = predicted(self._weights, self.shape, before, own, places, unread, held)
-        held.length += count
-        logits = functional.linear(hidden, self._weights["head"])
-        return hidden.cpu().numpy(), logits.cpu().numpy()
+        with torch.inference_mode():
+            before, own, places, unread = (
+                torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self._device) for array in given
+            )
+            hidden = predicted(self._weights, self.shape, before, own, places, unread, held)
+            logits = functional.linear(hidden, self._weights["head"])
+            held.length += count
+            return hidden.cpu().numpy(), logits.cpu().numpy()
 
 
 def first_weights(shape: Shape, seed: int) -> dict[str, torch.Tensor]:
