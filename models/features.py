@@ -16,7 +16,17 @@ Features = npt.NDArray[np.float32]
 """Features of n tokens, shape (n, width)."""
 
 
-class FeatureEngine(Protocol):
+class PassFeatures(Protocol):
+    """What provides the features of passes."""
+
+    def features(self, sequence: int) -> Features:
+        """Return the features of the tokens that the last `decode` or `verify` appended to the sequence.
+
+        They cost only a copy. Raises EngineError if that call appended no token to the sequence.
+        """
+
+
+class FeatureEngine(PassFeatures, Protocol):
     """An engine that provides features in addition to logits. Its `decode` and `verify` return the same as
     `Engine`'s.
     """
@@ -24,12 +34,6 @@ class FeatureEngine(Protocol):
     @property
     def width(self) -> int:
         """The length of a feature."""
-
-    def features(self, sequence: int) -> Features:
-        """Return the features of the tokens that the last `decode` or `verify` appended to the sequence.
-
-        They cost only a copy. Raises EngineError if that call appended no token to the sequence.
-        """
 
     def read(self, sequence: int, tokens: Sequence[int]) -> tuple[Logits, Features]:
         """Append the tokens as `prefill` does; return the logits after the last token, and the features of all tokens.

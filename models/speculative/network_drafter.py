@@ -5,7 +5,7 @@ from collections.abc import Container, Sequence
 
 import numpy as np
 
-from models.features import FeatureEngine
+from models.features import PassFeatures
 from models.speculative.drafter import Draft
 from models.speculative.network import Floats, Network
 from shared.errors import EngineError
@@ -21,7 +21,7 @@ class NetworkDrafter:
 
     unread = 0
 
-    def __init__(self, network: Network, engine: FeatureEngine, ends: Container[int], text: Sequence[int]) -> None:
+    def __init__(self, network: Network, engine: PassFeatures, ends: Container[int], text: Sequence[int]) -> None:
         """Follow the text, a list of token ids, and the answer after it. `engine` is that of the answering model,
         `ends` are the tokens that end an answer.
         """

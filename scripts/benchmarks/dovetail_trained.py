@@ -10,7 +10,7 @@ import numpy as np
 
 from models import tensor_file
 from models.engine import Ends, EngineInfo, Logits
-from models.features import FeatureEngine, Features
+from models.features import Features, PassFeatures
 from models.llama_features import LlamaFeatureEngine
 from models.speculative.costs import DraftCosts, PassCosts, measured_drafts
 from models.speculative.draft_model import DraftModel
@@ -35,7 +35,7 @@ class OnTarget:
     features: Mapping[tuple[int, ...], Features]
     ends: Container[int]
 
-    def model(self, engine: FeatureEngine) -> DraftModel:
+    def model(self, engine: PassFeatures) -> DraftModel:
         """Return the network as a drafting model that has learned nothing yet."""
         start = partial(NetworkDrafter, self.network, engine, self.ends)
         return DraftModel(_NAME, _NAME, start, lambda: None, self.costs)
@@ -55,7 +55,7 @@ class OnTarget:
 
         return passes
 
-    def _drafter(self, engine: FeatureEngine, text: Sequence[int]) -> NetworkDrafter:
+    def _drafter(self, engine: PassFeatures, text: Sequence[int]) -> NetworkDrafter:
         return NetworkDrafter(self.network, engine, self.ends, text)
 
 
@@ -99,8 +99,7 @@ class _FeatureScript(Script):
 
     def __init__(self, info: EngineInfo, answer: Answer, features: Features, width: int) -> None:
         super().__init__(info, answer.read)
-        self.width = width
-        self._begin, self._own, self._passed = len(answer.read), features, 0
+        self._begin, self._own, self._width, self._passed = len(answer.read), features, width, 0
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
         self._passed = 1
@@ -113,10 +112,7 @@ class _FeatureScript(Script):
     def features(self, sequence: int) -> Features:
         place = self.length(sequence) - self._passed - self._begin
         own = self._own[place : place + self._passed]
-        return np.pad(own, ((0, self._passed - len(own)), (0, self.width - own.shape[1])))
-
-    def read(self, sequence: int, tokens: Sequence[int]) -> tuple[Logits, Features]:
-        raise NotImplementedError("a replay reads no prompt")
+        return np.pad(own, ((0, self._passed - len(own)), (0, self._width - own.shape[1])))
 
 
 def _features(engine: LlamaFeatureEngine, answer: Answer) -> Features:

@@ -72,8 +72,6 @@ def feature(place: int, token: int) -> Features:
 class Featured(FakeEngine):
     """A fake engine whose features depend on each token and its place. It may come before another fake in a class."""
 
-    width = WIDTH
-
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._passed: dict[int, int] = {}  # by sequence: the number of tokens of the last pass
@@ -93,6 +91,3 @@ class Featured(FakeEngine):
         held = self.tokens(sequence)
         places = range(len(held) - self._passed[sequence], len(held))
         return np.stack([feature(place, held[place]) for place in places])
-
-    def read(self, sequence: int, tokens: Sequence[int]) -> tuple[Logits, Features]:
-        raise NotImplementedError
