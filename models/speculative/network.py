@@ -5,7 +5,7 @@ few blocks like the model's own follow; the model's own head, for the tokens of 
 Independent of files and engines.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -123,17 +123,26 @@ class Held:
         return self._states[block, 0, :, :stop], self._states[block, 1, :, :stop]
 
 
+def _single(weights: npt.NDArray[Any]) -> Floats:
+    return weights.astype(np.float32)
+
+
 class DraftNetwork:
     """A draft network with the weights that `Shape.trained` and `Shape.taken` describe. Embeddings may stay in a mapped
     file.
     """
 
-    def __init__(self, shape: Shape, weights: Weights) -> None:
+    def __init__(self, shape: Shape, weights: Weights, matrix: Callable[[npt.NDArray[Any]], Any] = _single) -> None:
+        """Copy all weights but the embeddings. `matrix` converts an array (outputs, inputs) to the matrix M by which
+        values are multiplied: `values @ M.T`.
+        """
         self.shape = shape
         self.vocabulary = np.asarray(weights["vocabulary"])
         self._embedding = weights["embedding"]
-        self._head = weights["head"].astype(np.float32)
-        self._weights = {name: weights[name].astype(np.float32) for name in shape.trained()}
+        self._head = matrix(weights["head"])
+        self._weights: dict[str, Any] = {
+            name: (matrix if len(size) == 2 else _single)(weights[name]) for name, size in shape.trained().items()
+        }
         self._frequencies = shape.rope_base ** (-np.arange(0, shape.head, 2, dtype=np.float32) / shape.head)
 
     def held(self) -> Held:
@@ -158,7 +167,7 @@ class DraftNetwork:
             for block in range(self.shape.blocks):
                 hidden = self._block(block, hidden, turn, np.where(visible, 0, -np.inf).astype(np.float32), held)
             held.length += count
-            return hidden, hidden @ self._head.T
+            return hidden, np.asarray(hidden @ self._head.T)
 
     def _fused(self, features: Floats, embeddings: Floats) -> Floats:
         weights = self._weights

@@ -17,6 +17,7 @@ from models.engine import EngineInfo
 from models.speculative.network import DraftNetwork, Network, States
 from models.speculative.network_file import about, load
 from scripts.drafting.collecting import READ, WRITTEN, Text
+from scripts.drafting.int8 import Int8Matrix
 from scripts.drafting.training import Row, Trainer, row
 
 DEPTH: Final = 4
@@ -94,13 +95,13 @@ def chained(network: Network, texts: Sequence[Text], since: int = READ) -> Chain
     return chain
 
 
-def step_ms(path: Path, threads: int) -> float:
+def step_ms(path: Path, threads: int, matrices: str = "float32") -> float:
     """Return the milliseconds of a draft step over one token, measured in a separate process with the given number of
-    threads.
+    threads. `matrices` is "float32" or "int8".
     """
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(
-        [sys.executable, "-m", "scripts.drafting.measuring", str(path)],
+        [sys.executable, "-m", "scripts.drafting.measuring", str(path), matrices],
         env=environment,
         cwd=Path(__file__).parents[2],
         capture_output=True,
@@ -117,6 +118,7 @@ def figures(
     network = load(path, info)
     vocabulary = network.vocabulary.tolist()
     chain, bare = chained(network, texts), chained(network, texts, WRITTEN)
+    rounded = chained(_network(path, "int8"), texts, WRITTEN)
     return {
         "top1": round(foreseen(trainer, texts, vocabulary, READ), 4),
         "top1_without_prompt": round(foreseen(trainer, texts, vocabulary, WRITTEN), 4),
@@ -129,6 +131,10 @@ def figures(
         ],
         "positions": int(sum(text.written for text in texts)),
         "step_ms": {str(count): step_ms(path, count) for count in threads},
+        "int8": {
+            "tokens_per_pass_without_prompt": round(rounded.tokens / rounded.passes, 3),
+            "step_ms": {str(count): step_ms(path, count, "int8") for count in threads},
+        },
     }
 
 
@@ -147,10 +153,15 @@ def _drafted(network: Network, held: States, predicted: Any, logits: Any, root: 
     return tokens
 
 
-def _time(path: Path) -> float:
-    """Return the median milliseconds of a step over one token."""
+def _network(path: Path, matrices: str) -> DraftNetwork:
     metadata, tensors = tensor_file.read(path)
-    network = DraftNetwork(about(metadata).shape, tensors)
+    if matrices == "int8":
+        return DraftNetwork(about(metadata).shape, tensors, Int8Matrix)
+    return DraftNetwork(about(metadata).shape, tensors)
+
+
+def _time(network: DraftNetwork) -> float:
+    """Return the median milliseconds of a step over one token."""
     held = network.held()
     features = np.ones((_BEFORE, network.shape.width), np.float32)
     network.step(held, features, np.arange(_BEFORE) % network.shape.tokens, np.arange(_BEFORE))
@@ -164,4 +175,5 @@ def _time(path: Path) -> float:
 
 
 if __name__ == "__main__":
-    print(_time(Path(sys.argv[1])))
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    print(_time(_network(Path(sys.argv[1]), sys.argv[2])))

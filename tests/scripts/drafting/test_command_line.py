@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,8 +58,24 @@ def test_the_card_tells_data_settings_and_figures() -> None:
     from scripts.drafting.card import card
 
     shape = Shape("gated", 1, 16, 4, 2, 4, 24, 30, 20, 1e-5, 1e4)
-    figures = {"written": 1234, "texts": 12, "read": 4321, "positions": 99, "top1": 0.4, "top1_without_prompt": 0.3}
+    figures: dict[str, Any] = {
+        "written": 1234,
+        "texts": 12,
+        "read": 4321,
+        "positions": 99,
+        "top1": 0.4,
+        "top1_without_prompt": 0.3,
+    }
     figures |= {"covered": 0.9, "tokens_per_pass": 1.5, "tokens_per_pass_without_prompt": 1.4}
+    figures["int8"] = {"tokens_per_pass_without_prompt": 1.39, "step_ms": {"1": 2.0, "2": 1.8}}
     said = card("small", shape, Recipe(), Collected(), {**figures, "accepted": [0.4, 0.3], "step_ms": {"1": 5.0}})
-    for part in ("1,234 tokens", "temperature 0.7", "AdamW, 0.001", "| 0.4 |", "5.0 ms with 1 threads", "seed 7"):
+    for part in (
+        "1,234 tokens",
+        "temperature 0.7",
+        "AdamW, 0.001",
+        "| 0.4 |",
+        "5.0 ms with 1 thread ",
+        "1.8 ms with 2 threads",
+        "seed 7",
+    ):
         assert part in said
