@@ -140,7 +140,7 @@ def test_one_read_of_some_fails_and_the_questions_that_are_answered_are_answered
 ) -> None:
     corpus = corpus_of(index)
     expected = {number: corpus.search(vector(f"subject{number}"), 5) for number in range(PASSAGES)}
-    monkeypatch.setattr(os, "preadv", broken(23))
+    monkeypatch.setattr(os, "preadv", broken(5))
     failed, right = [0], [0]
 
     def ask(seed: int) -> None:
