@@ -72,7 +72,9 @@ def main() -> int:
         "--passages", type=_positive, metavar="N", help="search: number of passages in its store (default: 100,000)"
     )
     parser.add_argument(
-        "--targets", metavar="A,B", help="dovetail: measure only these targets, such as 135m-q8_0,1.7b-q4_0"
+        "--targets",
+        metavar="A,B",
+        help="dovetail: measure only these targets, such as 135m-q8_0,1.7b-q4_0; priced: also charge by their prices",
     )
     parser.add_argument(
         "--draft", type=Path, metavar="FILE", help="dovetail: also measure this draft network (scripts/train_draft)"

@@ -27,17 +27,16 @@ a pass. `network_trees` and `network_trees_warm` (temperature 1): tokens per pas
 
 import os
 import statistics
-import tempfile
 from argparse import Namespace
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from device_app.inference.local import LocalSource
-from models.catalog import Weights, find
+from models.catalog import Weights
 from models.chat_template import parse
 from models.engine import EngineInfo
 from models.exactness import examine, verdict
@@ -60,14 +59,14 @@ from scripts.benchmarks.dovetail_arms import (
     in_turn,
     replayed,
 )
-from scripts.benchmarks.dovetail_bars import SMALL, TARGETS, missed
+from scripts.benchmarks.dovetail_bars import missed
 from scripts.benchmarks.dovetail_prompts import prompts
 from scripts.benchmarks.dovetail_trained import OnTarget, Trained
 from scripts.inflation.shapes import CannotInflate
+from scripts.inflation.targets import MODEL, SMALL, TARGETS, chosen_targets, weights_of
 from scripts.places import CannotRun, step, weights
 from shared.errors import JackdawError
 
-MODEL: Final = "smollm2-135m"
 CONTEXT: Final = 2048
 
 
@@ -96,11 +95,9 @@ def run(arguments: Namespace) -> dict[str, Any]:
     """Run the benchmark; figures as in the module's docstring. Raises CannotRun."""
     if arguments.data is None:
         raise CannotRun("the benchmark needs --data, a folder with lihuaworld, email, nq_passages and prompts.")
-    targets = TARGETS[:2] if arguments.quick else TARGETS
+    targets: tuple[str, ...] = TARGETS[:2] if arguments.quick else TARGETS
     if arguments.targets:
-        targets = tuple(arguments.targets.split(","))
-    if unknown := set(targets) - set(TARGETS):
-        raise CannotRun(f"there is no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}.")
+        targets = chosen_targets(arguments.targets)
     sizes = QUICK if arguments.quick else Sizes()
     folder = weights(MODEL)
     kind = LlamaFeatureEngine if arguments.draft else LlamaCppEngine
@@ -135,16 +132,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 @contextmanager
 def _engine(folder: Weights, target: str, threads: int, kind: type[LlamaCppEngine]) -> Iterator[LlamaCppEngine]:
-    """Yield an engine with the target's weights; inflated weights are made first and removed afterwards."""
-    with tempfile.TemporaryDirectory() as room:
-        path = folder.path(find(MODEL))
-        if target != SMALL:
-            from scripts.inflation.making import make
-
-            step(f"making {target}")
-            path = Path(room, f"{target}.gguf")
-            shape, _, number_type = target.partition("-")
-            make(folder, path, shape, cast(Any, number_type), threads, lambda *_: None)
+    """Yield an engine with the target's weights."""
+    with weights_of(folder, target, threads) as path:
         model = LlamaModel(path)
         with closing(kind(model, context=CONTEXT, sequences=1, threads=threads, kv_type="q8_0")) as engine:
             engine.restrict(verdict(examine(engine)))

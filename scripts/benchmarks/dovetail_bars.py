@@ -1,12 +1,11 @@
-"""The targets of the benchmark `dovetail`, and the limits that its figures have to keep."""
+"""The limits that the figures of the benchmark `dovetail` have to keep."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from scripts.benchmarks.dovetail_arms import Arm
+from scripts.inflation.targets import SMALL, TARGETS
 
-SMALL: Final = "135m-q8_0"
-TARGETS: Final = (SMALL, "360m-q8_0", "1.7b-q8_0", "1.7b-q4_0", "3b-q8_0")
 BARS: Final[Mapping[Arm, Mapping[str, float]]] = {
     "auto": {SMALL: 1.2, "1.7b-q8_0": 1.55, "1.7b-q4_0": 1.70, "3b-q8_0": 1.65},
     "trained": {"1.7b-q8_0": 1.65, "1.7b-q4_0": 1.88, "3b-q8_0": 1.83},

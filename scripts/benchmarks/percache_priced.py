@@ -11,6 +11,9 @@ one part of the app instead, `jackdaw_with_PART` is the app with one published p
 and joining are priced; embedding in idle work is free. `prices` are in ms; `prices.error` is the share by which the
 prices differ from all computed answers. `USERS.below` is the reduction of mean latency; `USERS.f1_against_naive.ARM`
 the paired difference with its 95% interval.
+
+`--targets` adds the pace of larger models, computed and not waited for: `USERS.at.TARGET` charges the same answers by
+the prices of the default model inflated to the target's shape. Caches hold what they hold for the default model.
 """
 
 import statistics
@@ -18,7 +21,9 @@ import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +31,7 @@ import numpy as np
 
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource
-from models.catalog import find
+from models.catalog import Weights, find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder
 from models.engine import Engine
@@ -48,14 +53,17 @@ from scripts.benchmarks.percache_prices import Prices
 from scripts.benchmarks.percache_replay import Graded, Room, grade, paired, summary
 from scripts.benchmarks.percache_users import about, users
 from scripts.datasets.stores import filled, retriever_over
+from scripts.inflation.shapes import CannotInflate
+from scripts.inflation.targets import chosen_targets, weights_of
 from scripts.places import CannotRun, step, weights
+from shared.errors import JackdawError
 from shared.prompt import build
 
 QUESTIONS = {"lihuaworld": 100, "qmsum": 100}
 """The most questions per user."""
 QUICK_QUESTIONS = {"lihuaworld": 10, "qmsum": 5}
 KINDS = {"lihuaworld": "daily dialog", "qmsum": "meeting record"}
-CALIBRATED, JOINS = 4, 3
+CALIBRATED, CALIBRATED_TARGET, JOINS = 4, 2, 3
 
 AS_PUBLISHED = replace(PERCACHE, tree="text", skips="projections")
 PRICED = ARMS | {
@@ -69,8 +77,25 @@ PRICED = ARMS | {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """An outcome, the ms of it that were measured and not priced, and the number of rows of its prompt."""
+
+    outcome: Outcome
+    own_ms: float
+    rows: int
+
+    def at(self, prices: Prices, spec: Spec) -> tuple[float, float]:
+        """Return the ms to the first token and of the whole answer by other prices."""
+        first, last = prices.answer(self.outcome.answer.trace, self.rows, spec.skips)
+        return self.own_ms + first, self.own_ms + last
+
+
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return the prices, and the figures as USERS.ARM, USERS.below, USERS.f1_against_naive."""
+    """Return the prices, and the figures as USERS.ARM, USERS.below, USERS.f1_against_naive, USERS.at.TARGET. Raises
+    CannotRun.
+    """
+    targets = chosen_targets(arguments.targets) if arguments.targets else ()
     people = users(arguments.data, meetings=1 if arguments.quick else 1 << 30)
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
@@ -91,27 +116,42 @@ def run(arguments: Namespace) -> dict[str, Any]:
                 store = filled(Path(place) / f"{user.name}.db", person.files, embedder)
                 plain, own = IdleSource(engine, source.template), RememberingEmbedder(embedder)
                 rooms.setdefault(name, []).append(Room(person, store, Path(place) / user.name, own, plain))
-        prices = calibrated([room for some in rooms.values() for room in some], book, torch)
+        everyone = [room for some in rooms.values() for room in some]
+        prices = calibrated(everyone, book, torch)
+        others = {target: _of_target(folder, target, everyone, arguments.threads, torch) for target in targets}
         for name, some in rooms.items():
-            figures[name] = _figures(some, name, book, prices)
+            figures[name] = _figures(some, name, book, prices, others)
     figures["prices"] = prices.as_json() | {"error": round(book.samples.error(prices), 4)}
+    figures["prices_at"] = {target: own.as_json() for target, own in others.items()}
     engine.close()
     return figures
 
 
-def calibrated(rooms: Sequence[Room], book: Book, torch: Mapping[str, Any]) -> Prices:
-    """Return the prices, fitted to the first questions of some users, answered from one prompt and from a prompt per
-    passage, and to joined states.
+def _of_target(folder: Weights, target: str, rooms: Sequence[Room], threads: int, torch: Mapping[str, Any]) -> Prices:
+    """Return the prices of a target. Raises CannotRun."""
+    try:
+        with weights_of(folder, target, threads) as path:
+            step(f"{target}")
+            with closing(LlamaCppEngine(LlamaModel(path), threads=threads)) as engine:
+                source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
+                return calibrated(rooms, Book(source), torch, CALIBRATED_TARGET)
+    except (CannotInflate, ModuleNotFoundError, JackdawError, OSError) as reason:
+        raise CannotRun(f"{target} cannot be measured: {reason}") from reason
+
+
+def calibrated(rooms: Sequence[Room], book: Book, torch: Mapping[str, Any], count: int = CALIBRATED) -> Prices:
+    """Return the prices, fitted to `count` questions, the first ones of users in turn, answered from one prompt and
+    from a prompt per passage, and to joined states.
     """
     step("measuring prices")
     source = book.source
     joins: list[float] = []
-    for room in (*rooms[:CALIBRATED], *rooms[: max(CALIBRATED - len(rooms), 0)]):
+    for room in islice(cycle(rooms), count):
         question = room.user.questions[len(joins) % len(room.user.questions)].text
         hits = retriever_over(room.store, room.embedder).search(Query(question), PUBLISHED_PLAN.passages)
         prompt = build(question, [hit.passage for hit in hits], source.template)
-        for count in (1, 2, 3):
-            book.answer(build(question, [hit.passage for hit in hits[:count]], source.template).joined(), (1.0,), 48)
+        for passages in (1, 2, 3):
+            book.answer(build(question, [hit.passage for hit in hits[:passages]], source.template).joined(), (1.0,), 48)
         book.answer(prompt, tuple(hit.similarity for hit in hits), 48)
         next(source.stream(prompt.joined(), SamplingSettings(), max_tokens=1))
         joins.append(_join_ms(source.engine))
@@ -132,34 +172,54 @@ def _join_ms(engine: Engine) -> float:
     return took / length
 
 
-def _figures(rooms: Sequence[Room], kind: str, book: Book, prices: Prices) -> dict[str, Any]:
+def _figures(
+    rooms: Sequence[Room], kind: str, book: Book, prices: Prices, others: Mapping[str, Prices]
+) -> dict[str, Any]:
     specs = {name: replace(spec, kind=KINDS[kind]) for name, spec in PRICED.items()}
     arms: dict[str, list[Arm]] = {name: [] for name in specs}
     graded: dict[str, list[Graded]] = {name: [] for name in specs}
+    charged: dict[str, list[Charged]] = {name: [] for name in specs}
     for room in rooms:
         outcomes: dict[str, list[Outcome]] = {}
         for name, spec in specs.items():
             step(f"{room.user.name}: {name}")
             arm = priced_arm(room, name, spec, book, prices)
-            outcomes[name] = _replayed(arm, room, book)
+            own = _replayed(arm, room, book)
+            outcomes[name] = [each.outcome for each in own]
+            charged[name] += own
             arms[name].append(arm)
         for name in specs:
             graded[name] += grade(room.user.questions, outcomes[name], outcomes["naive"])
     figures: dict[str, Any] = {name: summary(graded[name], arms[name]) for name in specs}
     means = {name: figures[name]["mean_ms"] for name in specs}
-    best = min(means[pair] for pair in PAIRS)
-    against = {"naive": means["naive"], "best_pair": best, "published": means["percache"]}
     step(f"{kind}: " + ", ".join(f"{name} {ms} ms" for name, ms in means.items()))
-    figures["below"] = {
-        f"{name}_{other}": round(1 - means[name] / ms, 4)
-        for name in ("percache", "jackdaw")
-        for other, ms in against.items()
-    }
+    figures["below"] = _below(means)
+    figures["at"] = {target: _at(own, charged, specs) for target, own in others.items()}
     scores = {name: np.array([grade.f1 for grade in graded[name]]) for name in specs}
     figures["f1_against_naive"] = {
         name: paired((scores[name] - scores["naive"]).tolist()) for name in specs if name != "naive"
     }
     return figures
+
+
+def _below(means: Mapping[str, float]) -> dict[str, float]:
+    """Return by how much PerCache as published and the app reduce the mean latency of other arms."""
+    best = min(means[pair] for pair in PAIRS)
+    against = {"naive": means["naive"], "best_pair": best, "published": means["percache"]}
+    return {
+        f"{name}_{other}": round(1 - means[name] / ms, 4)
+        for name in ("percache", "jackdaw")
+        for other, ms in against.items()
+    }
+
+
+def _at(prices: Prices, charged: Mapping[str, Sequence[Charged]], specs: Mapping[str, Spec]) -> dict[str, Any]:
+    """Return each arm's mean times by other prices, and the reductions as `USERS.below`."""
+    figures: dict[str, Any] = {}
+    for name, spec in specs.items():
+        firsts, lasts = zip(*(each.at(prices, spec) for each in charged[name]), strict=True)
+        figures[name] = {"mean_ms": round(statistics.mean(lasts), 1), "ttft_ms": round(statistics.mean(firsts), 1)}
+    return figures | {"below": _below({name: figures[name]["mean_ms"] for name in specs})}
 
 
 def priced_arm(room: Room, name: str, spec: Spec, book: Book, prices: Prices) -> Arm:
@@ -174,7 +234,7 @@ def priced_arm(room: Room, name: str, spec: Spec, book: Book, prices: Prices) ->
     return replace(arm, assistant=replace(arm.assistant, source=lambda: asking, tree=priced))
 
 
-def _replayed(arm: Arm, room: Room, book: Book) -> list[Outcome]:
+def _replayed(arm: Arm, room: Room, book: Book) -> list[Charged]:
     """Ask the user's questions, with the idle work between them; return the outcomes with priced times."""
     arm.work_ahead(before=True)
     arm.assistant.similar(room.user.questions[0].text, arm.options)  # reads the vectors into memory
@@ -192,7 +252,8 @@ def _replayed(arm: Arm, room: Room, book: Book) -> list[Outcome]:
         first, last = asking.priced(trace, asking.shape[0])
         text = book.text(outcome.answer.text)
         answer = replace(outcome.answer, text=text)
-        outcomes.append(Outcome(answer, own + last, own + first, own + last, outcome.after_ms))
+        priced = Outcome(answer, own + last, own + first, own + last, outcome.after_ms)
+        outcomes.append(Charged(priced, own, asking.shape[0]))
         arm.work_ahead(before=False)
     arm.close()
     return outcomes

@@ -275,8 +275,7 @@ class PricedSource(IdleSource):
 
     def priced(self, trace: Trace, rows: int) -> tuple[float, float]:
         """Return the ms to the first and to the last token of an answer."""
-        first = self.prices.prefill(trace.tokens_cached, trace.tokens_prefilled, self.skips)
-        return first, first + self.prices.decode(trace.tokens_decoded, rows)
+        return self.prices.answer(trace, rows, self.skips)
 
     def _prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> None:
         """Count the prompt's cached and prefilled tokens. Its rows (sequences) share the instructions, which count only

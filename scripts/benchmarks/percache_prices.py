@@ -11,6 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from shared.trace import Trace
+
 Skips = Literal["prefix", "projections"]
 """The computation that cached states save: all of the cached tokens' computation, or only their projections."""
 
@@ -54,6 +56,11 @@ class Prices:
     def decode(self, tokens: int, rows: int = 1) -> float:
         """Return the ms of decoding an answer."""
         return tokens * (self.decoded if rows == 1 else self.decoded_in_rows)
+
+    def answer(self, trace: Trace, rows: int, skips: Skips) -> tuple[float, float]:
+        """Return the ms to the first and to the last token of an answer that cost what its trace says."""
+        first = self.prefill(trace.tokens_cached, trace.tokens_prefilled, skips)
+        return first, first + self.decode(trace.tokens_decoded, rows)
 
     def as_json(self) -> dict[str, float]:
         """Return the prices by name, rounded."""

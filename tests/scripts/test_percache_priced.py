@@ -3,6 +3,7 @@ reuse.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import pytest
 
 from device_app.cache.states.tree import Node
 from device_app.inference.local import LocalSource
+from device_app.question.answer import Answer
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from scripts.benchmarks.percache_arms import JACKDAW, Outcome
+from scripts.benchmarks.percache_priced import AS_PUBLISHED, Charged
 from scripts.benchmarks.percache_priced_source import DISCARDED, Book, PricedSource, PricedTree, TextTree
 from scripts.benchmarks.percache_prices import Measured, Prices, Samples, fitted
 from shared.prompt import CHATML, Prompt, Segment
@@ -97,6 +101,19 @@ def test_the_last_common_chunk_is_kept_once_for_each_chunk_after_it(tmp_path: Pa
     assert own.keep(engine, 0, [HEAD, ONE, FIVE, SEVEN]) == 4
     assert own.keep(engine, 0, [HEAD, ONE, FIVE, NINE]) == 2
     assert own.rows.bytes() == 6 * TOKENS * 100
+
+
+def test_an_answer_is_charged_by_the_prices_of_another_model() -> None:
+    trace = Trace()
+    trace.tokens_cached, trace.tokens_prefilled, trace.tokens_decoded = 450, 150, 20
+    outcome = Outcome(Answer("text", (), None, trace, "model"), 0, 0, 0, 0)
+    slower = replace(PRICES, linear=40.0, decoded=200.0)
+    own = 7 + PRICES.prefill(450, 150)
+    assert list(Charged(outcome, 7, 1).at(PRICES, JACKDAW)) == pytest.approx([own, own + 200])
+    first, last = Charged(outcome, 7, 1).at(slower, JACKDAW)
+    assert [first, last - first] == pytest.approx([7 + slower.prefill(450, 150), 4000])
+    saves_less = Charged(outcome, 7, 1).at(slower, AS_PUBLISHED)
+    assert saves_less[0] == pytest.approx(7 + slower.prefill(450, 150, "projections"))
 
 
 def test_a_full_tree_evicts(tmp_path: Path) -> None:

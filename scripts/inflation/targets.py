@@ -1,0 +1,48 @@
+"""The models whose pace benchmarks measure, named by shape and number type: the default model, and its weights
+inflated.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from models.catalog import Weights, find
+from scripts.places import CannotRun, step
+
+if TYPE_CHECKING:
+    from scripts.inflation.making import Type
+
+MODEL: Final = "smollm2-135m"
+SMALL: Final = "135m-q8_0"
+"""The default model itself."""
+
+TARGETS: Final = (SMALL, "360m-q8_0", "1.7b-q8_0", "1.7b-q4_0", "3b-q8_0")
+
+
+def chosen_targets(given: str) -> tuple[str, ...]:
+    """Return the targets in a list with commas. Raises CannotRun for an unknown one."""
+    targets = tuple(given.split(","))
+    if unknown := set(targets) - set(TARGETS):
+        raise CannotRun(f"there is no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}.")
+    return targets
+
+
+@contextmanager
+def weights_of(folder: Weights, target: str, threads: int) -> Iterator[Path]:
+    """Yield the file of a target's weights. Inflated weights are made first, and removed afterwards.
+
+    Raises CannotInflate, ModuleNotFoundError without the package gguf, WeightsError, OSError.
+    """
+    if target == SMALL:
+        yield folder.path(find(MODEL))
+        return
+    from scripts.inflation.making import make
+
+    shape, _, number_type = target.partition("-")
+    with tempfile.TemporaryDirectory() as room:
+        step(f"making {target}")
+        path = Path(room, f"{target}.gguf")
+        make(folder, path, shape, cast("Type", number_type), threads, lambda *_: None)
+        yield path
