@@ -92,7 +92,9 @@ class Server:
 
 
 class Levelled:
-    """A corpus whose similarities can all be set to one level, which forces the weight of a mixture."""
+    """A corpus whose similarities can all be set to one level, which forces the weight of a mixture. Look-ahead, which
+    only pipelines with a text of their own use, leaves them as they are.
+    """
 
     def __init__(self, corpus: Corpus, value: "Synchronized[float]") -> None:
         self._corpus, self._level = corpus, value
@@ -101,8 +103,15 @@ class Levelled:
         return len(self._corpus)
 
     def search(self, vector: Vector, most: int) -> list[m.PublicPassage]:
-        """Search the corpus, and replace the similarities by the level if a level is set."""
-        passages = self._corpus.search(vector, most)
+        return self.search_many([vector], most)[0]
+
+    def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[m.PublicPassage]]:
+        return [self._levelled(passages) for passages in self._corpus.search_many(vectors, most)]
+
+    def provisional(self, vector: Vector, most: int) -> list[m.PublicPassage]:
+        return self._levelled(self._corpus.provisional(vector, most))
+
+    def _levelled(self, passages: list[m.PublicPassage]) -> list[m.PublicPassage]:
         if not self._level.value:
             return passages
         return [msgspec.structs.replace(passage, similarity=self._level.value) for passage in passages]

@@ -11,14 +11,17 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import numpy as np
 import pytest
 
+from cloud_server.pipelines.answering import Answering
+from cloud_server.retrieval.corpus import Corpus, Vector
 from models.decoder import log_probability
 from models.fake import FakeEmbedder, FakeEngine
-from scripts.benchmarks import dragon, dragon_perplexity, dragon_scheduled, dragon_sync
+from scripts.benchmarks import dragon, dragon_perplexity, dragon_scheduled, dragon_server, dragon_sync
 from scripts.benchmarks.dragon_answer import WAYS, FirstArm, TimedAnswer
 from scripts.benchmarks.dragon_first import beside
 from scripts.benchmarks.dragon_line import Lines, Way
@@ -30,11 +33,33 @@ from scripts.benchmarks.pacing import Pace, paced
 from scripts.places import CannotRun
 from shared.aggregation.distribution import quantise
 from shared.aggregation.weights import device_share, log_weight
+from shared.prompt import CHATML
 from shared.protocol import messages as m
 from shared.side import Side
+from tests.companion import FewPassages
 
 REFERENCE: dict[Side, float] = {"device": 0.13, "server": 0.04}
 SWAPPED: dict[Side, float] = {"device": 0.04, "server": 0.13}
+
+
+class Whole(FewPassages):
+    """A corpus that knows all results at once."""
+
+    def provisional(self, vector: Vector, most: int) -> list[m.PublicPassage]:
+        return self.search(vector, most)
+
+
+def test_the_similarities_that_force_the_weights_are_those_that_the_server_gets() -> None:
+    level = dragon_server.level()
+    answering = Answering(
+        FakeEngine(), CHATML, FakeEmbedder(), cast(Corpus, dragon_server.Levelled(Whole(), level)), 0.0
+    )
+    [vector] = FakeEmbedder().embed(["What is the capital of France?"])
+    retrieved = [passage.similarity for passage in answering.search([vector], 3)[0]]
+    assert len(set(retrieved)) > 1
+    level.value = 0.6
+    for passages in (answering.search([vector], 3)[0], answering.provisional(vector, 3)):
+        assert [passage.similarity for passage in passages] == [0.6] * len(retrieved)
 
 
 def on_the(side: Side, recorded: Sequence[tuple[bool, bool]], decode: dict[Side, float], extra_s: float) -> float:
