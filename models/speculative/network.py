@@ -123,7 +123,19 @@ class Held:
         return self._states[block, 0, :, :stop], self._states[block, 1, :, :stop]
 
 
-def _single(weights: npt.NDArray[Any]) -> Floats:
+class Matrix(Protocol):
+    """A matrix of weights (outputs, inputs), by which values (n, inputs) are multiplied: `values @ matrix.T`."""
+
+    @property
+    def T(self) -> Any:
+        """What stands on the right of `@`."""
+
+
+MakeMatrix = Callable[[npt.NDArray[Any]], Matrix]
+
+
+def float_matrix(weights: npt.NDArray[Any]) -> Floats:
+    """Return weights in float32."""
     return weights.astype(np.float32)
 
 
@@ -132,17 +144,15 @@ class DraftNetwork:
     file.
     """
 
-    def __init__(self, shape: Shape, weights: Weights, matrix: Callable[[npt.NDArray[Any]], Any] = _single) -> None:
-        """Copy all weights but the embeddings. `matrix` converts an array (outputs, inputs) to the matrix M by which
-        values are multiplied: `values @ M.T`.
-        """
+    def __init__(self, shape: Shape, weights: Weights, matrix: MakeMatrix = float_matrix) -> None:
+        """Copy all weights but the embeddings. `matrix` makes matrices of another form, to measure it."""
         self.shape = shape
         self.vocabulary = np.asarray(weights["vocabulary"])
         self._embedding = weights["embedding"]
         self._head = matrix(weights["head"])
-        self._weights: dict[str, Any] = {
-            name: (matrix if len(size) == 2 else _single)(weights[name]) for name, size in shape.trained().items()
-        }
+        sizes = shape.trained()
+        self._matrices = {name: matrix(weights[name]) for name in sizes if len(sizes[name]) == 2}
+        self._vectors = {name: float_matrix(weights[name]) for name in sizes if len(sizes[name]) == 1}
         self._frequencies = shape.rope_base ** (-np.arange(0, shape.head, 2, dtype=np.float32) / shape.head)
 
     def held(self) -> Held:
@@ -170,10 +180,10 @@ class DraftNetwork:
             return hidden, np.asarray(hidden @ self._head.T)
 
     def _fused(self, features: Floats, embeddings: Floats) -> Floats:
-        weights = self._weights
+        weights = self._matrices
         if self.shape.fusion == "plain":
             both = np.concatenate([embeddings, features], 1)
-            return np.asarray(both @ weights["fusion.both"].T + weights["fusion.bias"])
+            return np.asarray(both @ weights["fusion.both"].T + self._vectors["fusion.bias"])
         first = features @ weights["fusion.feature"].T
         second = _silu(self._normed(embeddings, "fusion.norm") @ weights["fusion.token"].T)
         gate = 1 / (1 + np.exp(-(np.concatenate([first, second], 1) @ weights["fusion.gate"].T)))
@@ -181,7 +191,7 @@ class DraftNetwork:
 
     def _block(self, block: int, hidden: Floats, turn: npt.NDArray[np.complex64], mask: Floats, held: Held) -> Floats:
         def product(values: Floats, name: str) -> Floats:
-            return np.asarray(values @ self._weights[f"block.{block}.{name}"].T)
+            return np.asarray(values @ self._matrices[f"block.{block}.{name}"].T)
 
         shape, count = self.shape, len(hidden)
         normed = self._normed(hidden, f"block.{block}.attn_norm") if block else hidden
@@ -204,7 +214,7 @@ class DraftNetwork:
 
     def _normed(self, hidden: Floats, name: str) -> Floats:
         scale = np.sqrt((hidden * hidden).mean(-1, keepdims=True) + np.float32(self.shape.epsilon))
-        return np.asarray(hidden / scale * self._weights[name])
+        return np.asarray(hidden / scale * self._vectors[name])
 
 
 def _silu(values: Floats) -> Floats:

@@ -74,7 +74,7 @@ def main() -> int:
     parser.add_argument(
         "--targets",
         metavar="A,B",
-        help="dovetail: measure only these targets, such as 135m-q8_0,1.7b-q4_0; priced: also charge by their prices",
+        help="dovetail: measure only these targets, such as 135m-q8_0,1.7b-q4_0; priced: compute their times, too",
     )
     parser.add_argument(
         "--draft", type=Path, metavar="FILE", help="dovetail: also measure this draft network (scripts/train_draft)"

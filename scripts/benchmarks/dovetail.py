@@ -95,9 +95,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
     """Run the benchmark; figures as in the module's docstring. Raises CannotRun."""
     if arguments.data is None:
         raise CannotRun("the benchmark needs --data, a folder with lihuaworld, email, nq_passages and prompts.")
-    targets: tuple[str, ...] = TARGETS[:2] if arguments.quick else TARGETS
-    if arguments.targets:
-        targets = chosen_targets(arguments.targets)
+    default = TARGETS[:2] if arguments.quick else TARGETS
+    targets = chosen_targets(arguments.targets) if arguments.targets else default
     sizes = QUICK if arguments.quick else Sizes()
     folder = weights(MODEL)
     kind = LlamaFeatureEngine if arguments.draft else LlamaCppEngine

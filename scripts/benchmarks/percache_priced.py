@@ -13,33 +13,30 @@ prices differ from all computed answers. `USERS.below` is the reduction of mean 
 the paired difference with its 95% interval.
 
 `--targets` adds the pace of larger models, computed and not waited for: `USERS.at.TARGET` charges the same answers by
-the prices of the default model inflated to the target's shape. Caches hold what they hold for the default model.
+the prices of the default model inflated to the target's shape, which are in `prices_at.TARGET`. The caches hold the
+same prompts as for the default model; for that the limit of states would have to be `prices_at.TARGET.states_mb`.
 """
 
 import statistics
 import tempfile
-import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from device_app.english.query import Query
 from device_app.inference.local import LocalSource
-from models.catalog import Weights, find
+from models.catalog import find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder
-from models.engine import Engine
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
-from models.sampling import SamplingSettings
 from scripts.benchmarks import torch_reuse
-from scripts.benchmarks.percache_arms import ARMS, JACKDAW, PAIRS, PERCACHE, PUBLISHED_PLAN, Arm, Outcome, Spec, opened
+from scripts.benchmarks.percache_arms import ARMS, JACKDAW, PAIRS, PERCACHE, Arm, Outcome, Spec, opened
+from scripts.benchmarks.percache_calibration import calibrated, prices_of
 from scripts.benchmarks.percache_idle import IdleSource, Work
 from scripts.benchmarks.percache_priced_source import (
     Book,
@@ -52,18 +49,15 @@ from scripts.benchmarks.percache_priced_source import (
 from scripts.benchmarks.percache_prices import Prices
 from scripts.benchmarks.percache_replay import Graded, Room, grade, paired, summary
 from scripts.benchmarks.percache_users import about, users
-from scripts.datasets.stores import filled, retriever_over
-from scripts.inflation.shapes import CannotInflate
-from scripts.inflation.targets import chosen_targets, weights_of
+from scripts.datasets.stores import filled
+from scripts.inflation.targets import MODEL, SMALL, chosen_targets
 from scripts.places import CannotRun, step, weights
-from shared.errors import JackdawError
-from shared.prompt import build
 
 QUESTIONS = {"lihuaworld": 100, "qmsum": 100}
 """The most questions per user."""
 QUICK_QUESTIONS = {"lihuaworld": 10, "qmsum": 5}
 KINDS = {"lihuaworld": "daily dialog", "qmsum": "meeting record"}
-CALIBRATED, CALIBRATED_TARGET, JOINS = 4, 2, 3
+JOINS = 3
 
 AS_PUBLISHED = replace(PERCACHE, tree="text", skips="projections")
 PRICED = ARMS | {
@@ -92,14 +86,16 @@ class Charged:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Return the prices, and the figures as USERS.ARM, USERS.below, USERS.f1_against_naive, USERS.at.TARGET. Raises
-    CannotRun.
+    """Return the prices, and the figures as USERS.ARM, USERS.below, USERS.f1_against_naive; with `--targets` also
+    USERS.at.TARGET. Raises CannotRun.
     """
     targets = chosen_targets(arguments.targets) if arguments.targets else ()
+    if set(targets) - {SMALL} and find_spec("gguf") is None:
+        raise CannotRun("weights are inflated by the package gguf: scripts/install research")
     people = users(arguments.data, meetings=1 if arguments.quick else 1 << 30)
-    folder = weights("smollm2-135m", "all-minilm-l6-v2")
+    folder = weights(MODEL, "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
-    engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m"))), threads=arguments.threads)
+    engine = LlamaCppEngine(LlamaModel(folder.path(find(MODEL))), threads=arguments.threads)
     source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
     book, most = Book(source), QUICK_QUESTIONS if arguments.quick else QUESTIONS
     torch = torch_reuse.measure(folder, arguments.threads, JOINS)
@@ -118,58 +114,14 @@ def run(arguments: Namespace) -> dict[str, Any]:
                 rooms.setdefault(name, []).append(Room(person, store, Path(place) / user.name, own, plain))
         everyone = [room for some in rooms.values() for room in some]
         prices = calibrated(everyone, book, torch)
-        others = {target: _of_target(folder, target, everyone, arguments.threads, torch) for target in targets}
+        others = {target: prices_of(target, folder, everyone, arguments.threads, torch) for target in targets}
         for name, some in rooms.items():
-            figures[name] = _figures(some, name, book, prices, others)
+            figures[name] = _figures(some, name, book, prices, {target: own.prices for target, own in others.items()})
     figures["prices"] = prices.as_json() | {"error": round(book.samples.error(prices), 4)}
-    figures["prices_at"] = {target: own.as_json() for target, own in others.items()}
+    if others:
+        figures["prices_at"] = {target: own.as_json() for target, own in others.items()}
     engine.close()
     return figures
-
-
-def _of_target(folder: Weights, target: str, rooms: Sequence[Room], threads: int, torch: Mapping[str, Any]) -> Prices:
-    """Return the prices of a target. Raises CannotRun."""
-    try:
-        with weights_of(folder, target, threads) as path:
-            step(f"{target}")
-            with closing(LlamaCppEngine(LlamaModel(path), threads=threads)) as engine:
-                source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
-                return calibrated(rooms, Book(source), torch, CALIBRATED_TARGET)
-    except (CannotInflate, ModuleNotFoundError, JackdawError, OSError) as reason:
-        raise CannotRun(f"{target} cannot be measured: {reason}") from reason
-
-
-def calibrated(rooms: Sequence[Room], book: Book, torch: Mapping[str, Any], count: int = CALIBRATED) -> Prices:
-    """Return the prices, fitted to `count` questions, the first ones of users in turn, answered from one prompt and
-    from a prompt per passage, and to joined states.
-    """
-    step("measuring prices")
-    source = book.source
-    joins: list[float] = []
-    for room in islice(cycle(rooms), count):
-        question = room.user.questions[len(joins) % len(room.user.questions)].text
-        hits = retriever_over(room.store, room.embedder).search(Query(question), PUBLISHED_PLAN.passages)
-        prompt = build(question, [hit.passage for hit in hits], source.template)
-        for passages in (1, 2, 3):
-            book.answer(build(question, [hit.passage for hit in hits[:passages]], source.template).joined(), (1.0,), 48)
-        book.answer(prompt, tuple(hit.similarity for hit in hits), 48)
-        next(source.stream(prompt.joined(), SamplingSettings(), max_tokens=1))
-        joins.append(_join_ms(source.engine))
-    sizes, cached = torch["torch_bytes_per_token"], torch_reuse.CACHED / torch_reuse.TOKENS
-    saved = 1 - torch["torch_ms"]["projection_skip"] / torch["torch_ms"]["full"]
-    return book.samples.prices(statistics.median(joins), max(saved, 0) / cached, sizes["q_k_v"] / sizes["k_v"])
-
-
-def _join_ms(engine: Engine) -> float:
-    """Return the ms per token of joining the attention states of sequence 0 from memory."""
-    length = engine.length(0)
-    states = engine.slice(0, 0, length)
-    start = time.perf_counter()
-    engine.clear(1)
-    engine.join(1, [states])
-    took = (time.perf_counter() - start) * 1000
-    engine.clear(1)
-    return took / length
 
 
 def _figures(
@@ -194,7 +146,8 @@ def _figures(
     means = {name: figures[name]["mean_ms"] for name in specs}
     step(f"{kind}: " + ", ".join(f"{name} {ms} ms" for name, ms in means.items()))
     figures["below"] = _below(means)
-    figures["at"] = {target: _at(own, charged, specs) for target, own in others.items()}
+    if others:
+        figures["at"] = {target: _at(own, charged, specs) for target, own in others.items()}
     scores = {name: np.array([grade.f1 for grade in graded[name]]) for name in specs}
     figures["f1_against_naive"] = {
         name: paired((scores[name] - scores["naive"]).tolist()) for name in specs if name != "naive"
@@ -235,7 +188,9 @@ def priced_arm(room: Room, name: str, spec: Spec, book: Book, prices: Prices) ->
 
 
 def _replayed(arm: Arm, room: Room, book: Book) -> list[Charged]:
-    """Ask the user's questions, with the idle work between them; return the outcomes with priced times."""
+    """Ask the user's questions, with the idle work between them; return the outcomes with priced times, and what it
+    takes to charge them by other prices.
+    """
     arm.work_ahead(before=True)
     arm.assistant.similar(room.user.questions[0].text, arm.options)  # reads the vectors into memory
     asking, embedder = arm.assistant.source(), room.embedder

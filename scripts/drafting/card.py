@@ -16,7 +16,7 @@ def card(model: str, shape: Shape, settings: Recipe, collected: Collected, figur
     """Return the whole card as Markdown."""
     soft, smooth = WEIGHTS[settings.losses]
     sources = ", ".join(SETS.values())
-    rounded = figures["int8"]
+    int8 = figures["int8"]
     return f"""# A draft network for {model}
 
 It foresees the next tokens of {model}, and of no other model: it is refused for another one, and where an adapter is
@@ -50,11 +50,10 @@ a prompt with its answers in each step; seed {settings.seed}. float32, written i
 | next tokens that the reduced vocabulary holds | {figures["covered"]} |
 | tokens a pass, {DEPTH} drafted in a chain | {figures["tokens_per_pass"]} |
 | the same without features of the prompt | {figures["tokens_per_pass_without_prompt"]} |
+| without them, with matrices in 8-bit integers | {int8["tokens_per_pass_without_prompt"]} |
 | the first, second, … drafted token is accepted, once reached | {", ".join(map(str, figures["accepted"]))} |
 | a draft step over one token, NumPy | {_times(figures["step_ms"])} |
-| with matrices in 8-bit integers: tokens a pass, without features of the prompt | \
-{rounded["tokens_per_pass_without_prompt"]} |
-| with them: a draft step over one token, products by torch | {_times(rounded["step_ms"])} |
+| with matrices in 8-bit integers, products by torch | {_times(int8["step_ms"])} |
 """
 
 

@@ -1,4 +1,6 @@
-"""A draft network's matrices in 8-bit integers, to measure what they would save (Dovetail, appendix C.2)."""
+"""A draft network's matrices in 8-bit integers, to measure how often its drafts are still right, and how much sooner it
+has them (Dovetail, appendix C.2).
+"""
 
 from typing import Any, Self
 
@@ -28,6 +30,7 @@ class Int8Matrix:
 
     def __rmatmul__(self, values: Floats) -> Floats:
         rows, scales = _rounded(torch.from_numpy(values))
+        # Private, but torch's only product of 8-bit integers that is not deprecated; the version of torch is fixed.
         product: Floats = (torch._int_mm(rows, self._rows.T) * scales * self._scales.T).numpy()
         return product
 

@@ -1,20 +1,22 @@
-"""Measures a draft network on held-out answers: how often it predicts the model's next token, and how fast it is."""
+"""Measures a draft network on held-out answers: how often it predicts the model's next token, and how fast it is; also
+with its matrices in 8-bit integers.
+"""
 
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, cast
 
 import numpy as np
 import torch
 
 from models import tensor_file
 from models.engine import EngineInfo
-from models.speculative.network import DraftNetwork, Network, States
+from models.speculative.network import DraftNetwork, MakeMatrix, Network, States, float_matrix
 from models.speculative.network_file import about, load
 from scripts.drafting.collecting import READ, WRITTEN, Text
 from scripts.drafting.int8 import Int8Matrix
@@ -22,6 +24,11 @@ from scripts.drafting.training import Row, Trainer, row
 
 DEPTH: Final = 4
 """The number of tokens drafted one after the other when chains are measured."""
+
+Matrices = Literal["float32", "int8"]
+"""The form of a network's matrices: as it is used, or in 8-bit integers, which is only measured."""
+
+_MATRICES: Final[Mapping[Matrices, MakeMatrix]] = {"float32": float_matrix, "int8": Int8Matrix}
 
 _REPEATS: Final = 30
 _BEFORE: Final = 400
@@ -95,9 +102,9 @@ def chained(network: Network, texts: Sequence[Text], since: int = READ) -> Chain
     return chain
 
 
-def step_ms(path: Path, threads: int, matrices: str = "float32") -> float:
+def step_ms(path: Path, threads: int, matrices: Matrices = "float32") -> float:
     """Return the milliseconds of a draft step over one token, measured in a separate process with the given number of
-    threads. `matrices` is "float32" or "int8".
+    threads.
     """
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(
@@ -153,11 +160,9 @@ def _drafted(network: Network, held: States, predicted: Any, logits: Any, root: 
     return tokens
 
 
-def _network(path: Path, matrices: str) -> DraftNetwork:
+def _network(path: Path, matrices: Matrices) -> DraftNetwork:
     metadata, tensors = tensor_file.read(path)
-    if matrices == "int8":
-        return DraftNetwork(about(metadata).shape, tensors, Int8Matrix)
-    return DraftNetwork(about(metadata).shape, tensors)
+    return DraftNetwork(about(metadata).shape, tensors, _MATRICES[matrices])
 
 
 def _time(network: DraftNetwork) -> float:
@@ -175,5 +180,4 @@ def _time(network: DraftNetwork) -> float:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    print(_time(_network(Path(sys.argv[1]), sys.argv[2])))
+    print(_time(_network(Path(sys.argv[1]), cast(Matrices, sys.argv[2]))))

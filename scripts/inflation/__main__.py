@@ -46,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given.file.parent.is_dir():
         parser.error(f"there is no folder {given.file.parent}")
     try:
-        from scripts.inflation.making import MODEL, make
+        from scripts.inflation.making import make
+        from scripts.inflation.targets import MODEL
     except ModuleNotFoundError as missing:
         return _ended(3, f"Weights cannot be inflated: {missing.name} is missing. Run: scripts/install research")
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()

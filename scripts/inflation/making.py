@@ -5,16 +5,15 @@ nearest one.
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from models.catalog import Weights, find
 from models.quantize import requantise
 from scripts.inflation.inflating import inflate
 from scripts.inflation.shapes import SHAPES
+from scripts.inflation.targets import MODEL
 
 Type = Literal["q8_0", "q4_1", "q4_0", "q4_k_m"]
-
-MODEL: Final = "smollm2-135m"
 
 
 def make(

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+_HEAD: Final = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -23,6 +25,25 @@ class Shape:
     feed_forward: int
     layers: int
 
+    @property
+    def states(self) -> int:
+        """The numbers of a token's attention states."""
+        return 2 * self.key_heads * _HEAD * self.layers
+
+    @property
+    def planes(self) -> float:
+        """The size of a token's Q, K and V relative to its K and V."""
+        return (self.heads + 2 * self.key_heads) / (2 * self.key_heads)
+
+    @property
+    def projections(self) -> float:
+        """The share of a layer's weights that project to Q, K and V."""
+        projected = self.width * (self.heads + 2 * self.key_heads) * _HEAD
+        return projected / (projected + self.width * (self.heads * _HEAD + 3 * self.feed_forward))
+
+
+SMALL_SHAPE: Final = Shape(576, 9, 3, 1536, 30)
+"""The default model's own shape."""
 
 SHAPES: Final[Mapping[str, Shape]] = {
     "360m": Shape(960, 15, 5, 2560, 32),  # SmolLM2-360M

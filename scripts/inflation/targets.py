@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from models.catalog import Weights, find
+from scripts.inflation.shapes import SHAPES, SMALL_SHAPE, Shape
 from scripts.places import CannotRun, step
 
 if TYPE_CHECKING:
@@ -23,10 +24,17 @@ TARGETS: Final = (SMALL, "360m-q8_0", "1.7b-q8_0", "1.7b-q4_0", "3b-q8_0")
 
 def chosen_targets(given: str) -> tuple[str, ...]:
     """Return the targets in a list with commas. Raises CannotRun for an unknown one."""
-    targets = tuple(given.split(","))
+    targets = tuple(dict.fromkeys(filter(None, given.split(","))))
+    if not targets:
+        raise CannotRun(f"no target is named; there are {', '.join(TARGETS)}.")
     if unknown := set(targets) - set(TARGETS):
         raise CannotRun(f"there is no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}.")
     return targets
+
+
+def shape_of(target: str) -> Shape:
+    """Return the shape of a target."""
+    return SHAPES.get(target.partition("-")[0], SMALL_SHAPE)
 
 
 @contextmanager

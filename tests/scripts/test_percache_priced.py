@@ -2,22 +2,29 @@
 reuse.
 """
 
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from device_app.cache.states.tree import Node
 from device_app.inference.local import LocalSource
 from device_app.question.answer import Answer
+from models.catalog import Weights
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from scripts.benchmarks import percache_calibration
 from scripts.benchmarks.percache_arms import JACKDAW, Outcome
-from scripts.benchmarks.percache_priced import AS_PUBLISHED, Charged
+from scripts.benchmarks.percache_calibration import reshaped
+from scripts.benchmarks.percache_priced import AS_PUBLISHED, PRICED, Charged, _at, run
 from scripts.benchmarks.percache_priced_source import DISCARDED, Book, PricedSource, PricedTree, TextTree
 from scripts.benchmarks.percache_prices import Measured, Prices, Samples, fitted
+from scripts.inflation.shapes import SMALL_SHAPE, CannotInflate
+from scripts.inflation.targets import shape_of
+from scripts.places import CannotRun
 from shared.prompt import CHATML, Prompt, Segment
 from shared.trace import Trace
 from storage.blobs import Blobs
@@ -114,6 +121,58 @@ def test_an_answer_is_charged_by_the_prices_of_another_model() -> None:
     assert [first, last - first] == pytest.approx([7 + slower.prefill(450, 150), 4000])
     saves_less = Charged(outcome, 7, 1).at(slower, AS_PUBLISHED)
     assert saves_less[0] == pytest.approx(7 + slower.prefill(450, 150, "projections"))
+
+
+def test_mean_times_at_another_pace_follow_from_the_counts_of_each_answer() -> None:
+    def charged(cached: int, decoded: int, rows: int) -> Charged:
+        trace = Trace()
+        trace.tokens_cached, trace.tokens_prefilled, trace.tokens_decoded = cached, 100 - cached, decoded
+        return Charged(Outcome(Answer("text", (), None, trace, "model"), 0, 0, 0, 0), 5, rows)
+
+    prices = Prices(linear=10, quadratic=0, decoded=20, decoded_in_rows=30, joined=1, projections=0.5, planes=2)
+    answers = {name: [charged(0, 10, 1), charged(0, 10, 1)] for name in PRICED}
+    answers["jackdaw"] = [charged(60, 10, 1), charged(100, 20, 2)]
+    answers["percache"] = [charged(60, 10, 1), charged(0, 10, 1)]
+    figures = _at(prices, answers, PRICED)
+    assert figures["naive"] == {"mean_ms": 1205, "ttft_ms": 1005}
+    assert figures["jackdaw"] == {"mean_ms": (665 + 705) / 2, "ttft_ms": (465 + 105) / 2}
+    assert figures["percache"] == {"mean_ms": (1025 + 1205) / 2, "ttft_ms": (825 + 1005) / 2}
+    assert figures["below"]["jackdaw_naive"] == pytest.approx(1 - 685 / 1205, abs=1e-4)
+    assert figures["below"]["jackdaw_published"] == pytest.approx(1 - 685 / 1115, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("target", "planes", "projections", "states"),
+    [
+        ("135m-q8_0", 2.5, 0.1, 1),
+        ("360m-q8_0", 2.5, 0.1, 160 / 90),
+        ("1.7b-q8_0", 1.5, 0.1918, 12),
+        ("3b-q8_0", 3, 0.0649, 3.6),
+    ],
+)
+def test_what_was_measured_in_torch_is_taken_to_another_shape(
+    target: str, planes: float, projections: float, states: float
+) -> None:
+    shape = shape_of(target)
+    prices = reshaped(replace(PRICES, projections=0.1), shape)
+    assert (prices.planes, prices.linear) == (planes, PRICES.linear)
+    assert prices.projections == pytest.approx(projections, abs=1e-3)
+    assert shape.states / SMALL_SHAPE.states == pytest.approx(states)
+
+
+@pytest.mark.parametrize("given", ["9b", "135m-q8_0,9b", ","])
+def test_unknown_targets_are_named_before_anything_is_measured(given: str) -> None:
+    with pytest.raises(CannotRun, match=r"9b|no target"):
+        run(Namespace(targets=given))
+
+
+def test_a_target_that_cannot_be_made_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> NoReturn:
+        raise CannotInflate("the disk is full")
+
+    monkeypatch.setattr(percache_calibration, "weights_of", fails)
+    with pytest.raises(CannotRun, match=r"1\.7b-q8_0 cannot be measured: the disk is full"):
+        percache_calibration.prices_of("1.7b-q8_0", Weights(Path(), ""), (), 1, {})
 
 
 def test_a_full_tree_evicts(tmp_path: Path) -> None:

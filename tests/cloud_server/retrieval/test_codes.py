@@ -140,6 +140,7 @@ def test_one_read_of_some_fails_and_the_questions_that_are_answered_are_answered
 ) -> None:
     corpus = corpus_of(index)
     expected = {number: corpus.search(vector(f"subject{number}"), 5) for number in range(PASSAGES)}
+    # A group of questions whose read fails is searched one by one, which hides single failures: there are many.
     monkeypatch.setattr(os, "preadv", broken(5))
     failed, right = [0], [0]
 

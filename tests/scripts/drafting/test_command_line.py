@@ -76,6 +76,7 @@ def test_the_card_tells_data_settings_and_figures() -> None:
         "| 0.4 |",
         "5.0 ms with 1 thread ",
         "1.8 ms with 2 threads",
+        "| 1.39 |",
         "seed 7",
     ):
         assert part in said
