@@ -74,7 +74,17 @@ def run(arguments: Namespace) -> dict[str, Any]:
             figures["weights"] = dragon_weights.measure(text, engine, embedder, sizes.followed)
         engine.close()
     load["after"] = os.getloadavg()[0]
-    return figures
+    return figures | {"missed": missed(figures)}
+
+
+def missed(figures: Mapping[str, Any]) -> list[str]:
+    """Return a sentence if greedy answers over the link are not those of one process: then the weights of the two sides
+    are not those that the timed runs assume, and no figure of theirs counts.
+    """
+    greedy = figures.get("identical_to_one_process", {}).get("greedy", {"same": 0, "of": 0})
+    if greedy["same"] == greedy["of"]:
+        return []
+    return [f"{greedy['same']} of {greedy['of']} greedy answers over the link are those of one process, not all"]
 
 
 def _over_link(

@@ -62,6 +62,14 @@ def test_the_similarities_that_force_the_weights_are_those_that_the_server_gets(
         assert [passage.similarity for passage in passages] == [0.6] * len(retrieved)
 
 
+@pytest.mark.parametrize(("same", "count"), [(5, 0), (4, 1), (0, 1)])
+def test_answers_that_are_not_those_of_one_process_are_a_miss(same: int, count: int) -> None:
+    coupled = {"same": 3, "of": 5}  # their sums may round otherwise
+    figures = {"identical_to_one_process": {"coupled": coupled, "greedy": {"same": same, "of": 5}}}
+    assert len(dragon.missed(figures)) == count
+    assert not dragon.missed({"ms_per_token": {}})
+
+
 def on_the(side: Side, recorded: Sequence[tuple[bool, bool]], decode: dict[Side, float], extra_s: float) -> float:
     return simulate(recorded, Conditions(decode, extra_s), *policies(0)[side])
 
