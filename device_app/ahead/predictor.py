@@ -173,11 +173,13 @@ def _item_start(item: str) -> int:
 
 
 def _is_question(text: str) -> bool:
+    counts = len(_WORD.findall(text)), len(text.split())  # marks may join words, or stand alone
     return (
         text.endswith("?")
         and text.count("?") == 1
         and not re.search(r"[.!:;]\s", text)
-        and LEAST_WORDS <= len(_WORD.findall(text)) <= MOST_WORDS
+        and min(counts) >= LEAST_WORDS
+        and max(counts) <= MOST_WORDS
         and not _PLACEHOLDER.search(text)
         and not _ASIDE.search(text)
     )
