@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 import numpy as np
@@ -25,8 +25,9 @@ import numpy as np
 from cloud_server.access.tokens import TokenFile
 from cloud_server.engine.batch import Batch
 from cloud_server.engine.prefix_cache import PrefixCache
+from cloud_server.monitoring.load import VectorUse
 from cloud_server.pipelines.answering import Answering
-from cloud_server.retrieval.corpus import Corpus, Vector
+from cloud_server.retrieval.corpus import Corpus, Ticket, Vector
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.serving.server import CompanionServer
 from cloud_server.settings import Limits, Log, Retrieval, Serve, Settings
@@ -94,16 +95,34 @@ class Server:
 class Levelled:
     """A corpus whose similarities can all be set to one level, which forces the weight of a mixture. Look-ahead, which
     only pipelines with a text of their own use, leaves them as they are.
+
+    Each method is written out: a new way of searching is an error of types until it is levelled, too.
     """
 
     def __init__(self, corpus: Corpus, value: "Synchronized[float]") -> None:
         self._corpus, self._level = corpus, value
 
+    @property
+    def embedder(self) -> str:
+        return self._corpus.embedder
+
     def __len__(self) -> int:
         return len(self._corpus)
 
+    def vector_use(self) -> VectorUse:
+        return self._corpus.vector_use()
+
+    def relieve(self) -> None:
+        self._corpus.relieve()
+
+    def refresh(self) -> None:
+        self._corpus.refresh()
+
     def search(self, vector: Vector, most: int) -> list[m.PublicPassage]:
         return self.search_many([vector], most)[0]
+
+    def passages(self, ids: Sequence[int]) -> list[m.PublicPassage]:
+        return self._levelled(self._corpus.passages(ids))
 
     def search_many(self, vectors: Sequence[Vector], most: int) -> list[list[m.PublicPassage]]:
         return [self._levelled(passages) for passages in self._corpus.search_many(vectors, most)]
@@ -111,13 +130,13 @@ class Levelled:
     def provisional(self, vector: Vector, most: int) -> list[m.PublicPassage]:
         return self._levelled(self._corpus.provisional(vector, most))
 
+    def look_ahead(self, vector: Vector, pipeline: str) -> Ticket:
+        return self._corpus.look_ahead(vector, pipeline)
+
     def _levelled(self, passages: list[m.PublicPassage]) -> list[m.PublicPassage]:
         if not self._level.value:
             return passages
         return [msgspec.structs.replace(passage, similarity=self._level.value) for passage in passages]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._corpus, name)
 
 
 def engine(weights: Weights, threads: int, kv: KVType | None = None) -> LlamaCppEngine:

@@ -51,9 +51,8 @@ class Whole(FewPassages):
 
 def test_the_similarities_that_force_the_weights_are_those_that_the_server_gets() -> None:
     level = dragon_server.level()
-    answering = Answering(
-        FakeEngine(), CHATML, FakeEmbedder(), cast(Corpus, dragon_server.Levelled(Whole(), level)), 0.0
-    )
+    corpus = dragon_server.Levelled(cast(Corpus, Whole()), level)
+    answering = Answering(FakeEngine(), CHATML, FakeEmbedder(), corpus, 0.0)
     [vector] = FakeEmbedder().embed(["What is the capital of France?"])
     retrieved = [passage.similarity for passage in answering.search([vector], 3)[0]]
     assert len(set(retrieved)) > 1
