@@ -104,7 +104,7 @@ def predicted(
     `features` are the features before the tokens; `unread`, shape (n, held + n), is 0 where a token attends to another,
     and minus infinity elsewhere. The tokens' states are appended to `held`, if it is given.
     """
-    hidden = fused(weights, shape, features, embeddings)
+    hidden = fused(weights, shape, features, embeddings).float()  # in training, products may be in bfloat16
     steps = torch.arange(0, shape.head, 2, dtype=torch.float32, device=hidden.device) / shape.head
     angles = torch.outer(positions.float(), shape.rope_base**-steps)
     turn = angles.cos(), angles.sin()
@@ -161,7 +161,7 @@ def _block(
 
 
 def _normed(hidden: torch.Tensor, weight: torch.Tensor, shape: Shape) -> torch.Tensor:
-    return functional.rms_norm(hidden, hidden.shape[-1:], weight, shape.epsilon)
+    return functional.rms_norm(hidden.float(), hidden.shape[-1:], weight, shape.epsilon)
 
 
 def _turned(heads: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:

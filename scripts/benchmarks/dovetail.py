@@ -63,7 +63,7 @@ from scripts.benchmarks.dovetail_bars import missed
 from scripts.benchmarks.dovetail_prompts import prompts
 from scripts.benchmarks.dovetail_trained import OnTarget, Trained
 from scripts.inflation.shapes import CannotInflate
-from scripts.inflation.targets import MODEL, SMALL, TARGETS, chosen_targets, weights_of
+from scripts.inflation.targets import MODEL, SMALL, USUAL, chosen_targets, weights_of
 from scripts.places import CannotRun, step, weights
 from shared.errors import JackdawError
 
@@ -95,7 +95,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     """Run the benchmark; figures as in the module's docstring. Raises CannotRun."""
     if arguments.data is None:
         raise CannotRun("the benchmark needs --data, a folder with lihuaworld, email, nq_passages and prompts.")
-    default = TARGETS[:2] if arguments.quick else TARGETS
+    default = USUAL[:2] if arguments.quick else USUAL
     targets = chosen_targets(arguments.targets) if arguments.targets else default
     sizes = QUICK if arguments.quick else Sizes()
     folder = weights(MODEL)

@@ -16,7 +16,7 @@ from typing import Any, get_args
 from rich.progress import Progress
 
 from models.speculative.network import Fusion
-from scripts.drafting.recipe import Collected, Losses, Recipe
+from scripts.drafting.recipe import Collected, Losses, Precision, Recipe
 from scripts.training import count, folder, rate, run
 
 _COLLECTED, _RECIPE = Collected(), Recipe()
@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         drafted=given.drafted,
         epochs=given.epochs,
         rate=given.rate,
+        precision=given.precision,
         seed=given.seed,
     )
 
@@ -98,6 +99,12 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--drafted", type=count, default=_RECIPE.drafted, help="size of the drafted vocabulary (default: %(default)s)")
     add("--epochs", type=count, default=_RECIPE.epochs, help="passes over all texts (default: %(default)s)")
     add("--rate", type=rate, default=_RECIPE.rate, help="highest learning rate (default: that of the losses)")
+    add(
+        "--precision",
+        choices=get_args(Precision),
+        default=_RECIPE.precision,
+        help="numbers in which matrices are multiplied (default: %(default)s)",
+    )
     add("--seed", type=int, default=_RECIPE.seed, help="seed of all random choices (default: %(default)s)")
     add("--threads", type=count, default=os.cpu_count() or 1, help="threads (default: %(default)s)")
     add("--json", action="store_true", help="print files and figures as one JSON object")

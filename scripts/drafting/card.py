@@ -37,7 +37,8 @@ Seed {collected.seed}.
 Fusion by {_FUSIONS[shape.fusion]}, {shape.blocks} block(s) of the model's shape, a reduced vocabulary of
 {shape.drafted:,} tokens. Losses: {soft:g} × soft targets over that vocabulary + {smooth:g} × SmoothL1 of the features.
 AdamW, {settings.highest_rate:g} at most, up over {WARM_UP:.0%} of the steps, then down; {settings.epochs} epochs,
-a prompt with its answers in each step; seed {settings.seed}. float32, written in float16.
+a prompt with its answers in each step; seed {settings.seed}. Matrices multiplied in {settings.precision},
+written in float16.
 
 ## Figures
 

@@ -54,7 +54,7 @@ def foreseen(trainer: Trainer, texts: Sequence[Text], vocabulary: Sequence[int],
     right = total = 0
     ids = np.asarray(vocabulary)
     for text in texts:
-        read = row(text, since=since)
+        read = row(text, since=since).on(trainer.device)
         right += int((_guessed(trainer, read, ids) == read.likeliest)[read.is_written].sum())
         total += int(read.is_written.sum())
     return right / max(1, total)
@@ -147,7 +147,7 @@ def figures(
 
 def _guessed(trainer: Trainer, read: Row, vocabulary: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     with torch.no_grad():
-        best = trainer.logits(trainer.predicted(read)).argmax(-1).numpy()
+        best = trainer.logits(trainer.predicted(read)).argmax(-1).cpu().numpy()
     guessed: np.ndarray[Any, Any] = vocabulary[best]
     return guessed
 

@@ -89,7 +89,7 @@ def write(path: Path, trainer: training.Trainer, vocabulary: "np.ndarray[Any, An
     """Write the network for a target model, atomically: its trained weights in float16, and the weights taken from the
     model.
     """
-    arrays = {name: weight.detach().numpy().astype(np.float16) for name, weight in trainer.weights.items()}
+    arrays = {name: weight.detach().cpu().numpy().astype(np.float16) for name, weight in trainer.weights.items()}
     arrays |= {name: tensor.numpy().astype(np.float16) for name, tensor in trainer.taken().items()}
     fresh = path.with_suffix(".part")
     save_file({**arrays, "vocabulary": vocabulary.astype(np.int32)}, fresh, said(About(target, trainer.shape)))

@@ -1,13 +1,15 @@
-"""Trains a draft network on collected texts. Works on tensors; independent of engines and prompts.
+"""Trains a draft network on collected texts, on a GPU if torch sees one. Works on tensors; independent of engines and
+prompts.
 
-Training that was stopped continues to the same weights, on the same machine with the same number of threads.
+Training that was stopped continues to the same weights, on the same processor with the same number of threads.
 """
 
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +47,14 @@ class Row:
     taught: torch.Tensor
     likeliest: npt.NDArray[np.int32]
     is_written: npt.NDArray[np.bool_]
+
+    def on(self, device: str) -> "Row":
+        """Return the row with its tensors on a torch device."""
+        values = {name: getattr(self, name) for name in Row.__slots__}
+        moved: dict[str, Any] = {
+            name: value.to(device) for name, value in values.items() if isinstance(value, torch.Tensor)
+        }
+        return replace(self, **moved)
 
 
 def row(text: Text, *, since: int = HEAD, without_prompt: bool = False) -> Row:
@@ -95,7 +105,10 @@ def frequent(texts: Sequence[Text], most: int) -> npt.NDArray[np.int32]:
 
 
 class Trainer:
-    """A network in training, with the optimiser's state. `step` counts the texts learned from, of `steps` in total."""
+    """A network in training, with the optimiser's state. `step` counts the texts learned from, of `steps` in total.
+
+    Rows to learn from may be on any torch device; rows to predict are on `device`.
+    """
 
     def __init__(
         self, shape: Shape, settings: Recipe, embedding: torch.Tensor, head: torch.Tensor, steps: int, threads: int
@@ -105,15 +118,18 @@ class Trainer:
         """
         torch.set_num_threads(threads)
         self.shape, self.settings, self.steps, self.step = shape, settings, steps, 0
-        self.weights = {name: weight.requires_grad_() for name, weight in first_weights(shape, settings.seed).items()}
-        self._embedding, self._head = embedding, head
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        weights = first_weights(shape, settings.seed)
+        self.weights = {name: weight.to(self.device).requires_grad_() for name, weight in weights.items()}
+        self._embedding, self._head = embedding.to(self.device), head.to(self.device)
         self._optimiser = torch.optim.AdamW(self.weights.values(), lr=settings.highest_rate, betas=(0.9, 0.95))
 
     def learn(self, text: Row) -> float:
         """Do one training step on a text; return the loss per token that counts."""
         for group in self._optimiser.param_groups:
             group["lr"] = self.settings.highest_rate * _pace((self.step + 0.5) / self.steps)
-        loss = self._loss(text)
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.settings.precision == "bfloat16"):
+            loss = self._loss(text.on(self.device))
         self._optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(self.weights.values(), _CLIP)
@@ -139,8 +155,8 @@ class Trainer:
         return functional.linear(features, self._head)
 
     def taken(self) -> dict[str, torch.Tensor]:
-        """Return the weights of the network that are taken from the model."""
-        return {"embedding": self._embedding, "head": self._head}
+        """Return the weights of the network that are taken from the model, on the CPU."""
+        return {"embedding": self._embedding.cpu(), "head": self._head.cpu()}
 
     def save(self, path: Path) -> None:
         """Save weights and state, atomically."""
@@ -164,7 +180,11 @@ class Trainer:
             for name, weight in self.weights.items():
                 weight.data.copy_(file.get_tensor(name))
                 if self.step:
-                    self._optimiser.state[weight] = {kind: file.get_tensor(f"{name} {kind}") for kind in _MOMENTS}
+                    moments = {kind: file.get_tensor(f"{name} {kind}") for kind in _MOMENTS}
+                    # AdamW counts its steps on the CPU.
+                    self._optimiser.state[weight] = {
+                        kind: moment if kind == "step" else moment.to(self.device) for kind, moment in moments.items()
+                    }
 
     def _identity(self) -> str:
         return f"{self.settings} {self.shape} {self.steps} steps, revision {_REVISION}"
@@ -175,10 +195,11 @@ class Trainer:
         if self.settings.losses == "ours" and self.step >= self.steps - self.steps // self.settings.epochs:
             with torch.no_grad():
                 own = self.predicted(text)[text.parents]
-            chosen = (torch.rand(len(own), generator=generator) < OWN_FEATURES) & (text.parents >= 0)
+            drawn = torch.rand(len(own), generator=generator).to(self.device)
+            chosen = (drawn < OWN_FEATURES) & (text.parents >= 0)
             before = torch.where(chosen[:, None], own, before)
         if self.settings.losses == "paper":
-            noise = torch.rand(before.shape, generator=generator) - 0.5
+            noise = torch.rand(before.shape, generator=generator).to(self.device) - 0.5
             before = before + noise * (NOISE * 512 / len(before))
         features = self.predicted(text, before)[text.taught]
         target = text.after[text.taught]

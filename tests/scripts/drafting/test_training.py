@@ -3,6 +3,7 @@ training continues.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ pytest.importorskip("safetensors", reason="needs the train extra")
 from models.speculative.network import DraftNetwork, Fusion, Held, Shape  # noqa: E402
 from scripts.drafting import measuring  # noqa: E402
 from scripts.drafting.collecting import HEAD, READ, WRITTEN, Text  # noqa: E402
-from scripts.drafting.recipe import Recipe  # noqa: E402
-from scripts.drafting.training import Trainer, cross_entropy, frequent, learn, order, row  # noqa: E402
+from scripts.drafting.recipe import Losses, Precision, Recipe  # noqa: E402
+from scripts.drafting.training import Row, Trainer, cross_entropy, frequent, learn, order, row  # noqa: E402
 from scripts.training import OtherRecipe  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -87,9 +88,11 @@ def test_what_is_trained_is_what_is_used(fusion: Fusion, blocks: int) -> None:
         assert np.allclose(hidden, whole[[place - 1 for place in path]], atol=1e-4)
 
 
-@pytest.mark.parametrize("losses", ["ours", "paper"])
-def test_training_that_was_stopped_goes_on_to_the_same_bytes(losses: str, tmp_path: Path) -> None:
-    settings = Recipe(epochs=3, rate=1e-2, losses=losses)  # type: ignore[arg-type]
+@pytest.mark.parametrize(("losses", "precision"), [("ours", "float32"), ("paper", "float32"), ("ours", "bfloat16")])
+def test_training_that_was_stopped_goes_on_to_the_same_bytes(
+    losses: Losses, precision: Precision, tmp_path: Path
+) -> None:
+    settings = Recipe(epochs=3, rate=1e-2, losses=losses, precision=precision)
     learn(trainer(settings), FILES, load, tmp_path / "whole", 100, lambda _: False)
     for step in (1, 7, 12):
         with pytest.raises(KeyboardInterrupt):
@@ -125,8 +128,9 @@ def test_a_state_of_another_recipe_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fusion", ["gated", "plain"])
-def test_it_learns_what_it_reads(fusion: Fusion) -> None:
-    settings = Recipe(fusion=fusion, epochs=20, rate=1e-2)
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_it_learns_what_it_reads(fusion: Fusion, precision: Precision) -> None:
+    settings = Recipe(fusion=fusion, epochs=20, rate=1e-2, precision=precision)
     own, texts = trainer(settings), [load(file) for file in FILES]
     assert measuring.foreseen(own, texts, range(TOKENS), READ) < 0.2
     for file in order(FILES, settings):
@@ -143,6 +147,19 @@ def test_rows_teach_all_but_the_head_and_may_leave_the_prompt_out() -> None:
     # The first token of each answer is missing: the feature before it is the prompt's.
     assert own.tokens.tolist() == [*sample.tokens[10:15], *sample.tokens[16:19]]
     assert torch.isinf(own.unread[5:, :5]).all()  # the answers do not see each other
+
+
+def test_the_precision_is_that_of_products_alone() -> None:
+    exact, rounded = trainer(), trainer(replace(RECIPE, precision="bfloat16"))
+    losses = [each.learn(row(text(0))) for each in (exact, rounded)]
+    assert losses[0] != losses[1] == pytest.approx(losses[0], rel=0.02)
+    assert {weight.dtype for weight in rounded.weights.values()} == {torch.float32}
+
+
+def test_a_row_on_another_device_is_there_with_all_its_tensors() -> None:
+    moved = row(text(0)).on("meta")
+    tensors = [value for name in Row.__slots__ if isinstance(value := getattr(moved, name), torch.Tensor)]
+    assert [tensor.device.type for tensor in tensors] == ["meta"] * 7
 
 
 def test_rows_may_be_read_apart_from_their_prompt() -> None:
