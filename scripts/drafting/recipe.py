@@ -12,8 +12,8 @@ network's own predictions, as of drafted tokens. `paper`: .1 soft targets + Smoo
 """
 
 Precision = Literal["float32", "bfloat16"]
-"""The numbers in which matrices are multiplied. With `bfloat16` a step takes about half the time on processors that
-multiply such numbers (AVX-512 BF16, AMX) and on GPUs, more on others. Weights and sums are in float32 either way.
+"""The numbers in which matrices are multiplied: `bfloat16` is for processors that multiply such numbers (AVX-512 BF16,
+AMX) and for GPUs. Weights, their updates and what a network's layers add up are in float32 either way.
 """
 
 WEIGHTS: Final[dict[Losses, tuple[float, float]]] = {"ours": (1.0, 0.5), "paper": (0.1, 1.0)}

@@ -22,7 +22,7 @@ SMALL: Final = "135m-q8_0"
 USUAL: Final = (SMALL, "360m-q8_0", "1.7b-q8_0", "1.7b-q4_0", "3b-q8_0")
 """The targets that are measured unless others are named."""
 
-TARGETS: Final = (*USUAL, "8b-q8_0", "8b-q4_0")
+TARGETS: Final = (*USUAL, "8b-q8_0")
 
 
 def chosen_targets(given: str) -> tuple[str, ...]:

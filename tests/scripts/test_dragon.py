@@ -57,7 +57,7 @@ def test_the_similarities_that_force_the_weights_are_those_that_the_server_gets(
     retrieved = [passage.similarity for passage in answering.search([vector], 3)[0]]
     assert len(set(retrieved)) > 1
     level.value = 0.6
-    for passages in (answering.search([vector], 3)[0], answering.provisional(vector, 3)):
+    for passages in (answering.search([vector], 3)[0], answering.provisional(vector, 3), corpus.passages([0, 1, 2])):
         assert [passage.similarity for passage in passages] == [0.6] * len(retrieved)
 
 
